@@ -21,7 +21,7 @@ import measuring
 import numpy as np
 
 from mcpg.bundle import assemble
-from mcpg.embeddings import embed_query, provider_of
+from mcpg.embeddings import embed_query, make_provider
 from mcpg.sources import read_sources
 from mcpg.vectors.build import vectors_for
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 VARIANTS = ("queries.jsonl", "queries.typo.jsonl")
 MODELS = "local:english,local:multilingual"
-FIRST = "from mcpg.embeddings import provider_of; provider_of({!r}).embed(['first'])"
+FIRST = "from mcpg.embeddings import make_provider; make_provider({!r}).embed(['first'])"
 DEPTH = 5
 
 
@@ -54,7 +54,7 @@ def quality(
 
 def line(folder: Path, model: str, count: int) -> str:
     """Measure one model on one set."""
-    provider = provider_of(model)
+    provider = make_provider(model)
     provider.embed(["loads the model"])
     documents = assemble(read_sources([folder / "tools.json"])).documents
     documents = sorted(documents, key=lambda document: document.tool.id)

@@ -26,10 +26,10 @@ import rdflib
 from measuring import cold_seconds, middle, processor_seconds, program, row, timed
 
 import mcpg
-from mcpg.graph.exports import graph_of, turtle
-from mcpg.graph.schema import schema_of
+from mcpg.graph.exports import build_graph, turtle
+from mcpg.graph.schema import build_schema
 from mcpg.graph.search import GraphSearcher, GraphSearchRequest, Mode
-from mcpg.graph.triples import triples_of
+from mcpg.graph.triples import make_triples
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -85,17 +85,17 @@ def queries(bundle: Path, runs: int) -> None:
 
 def stores(documents: list[ToolDocument], runs: int, *, has_rdflib: bool) -> None:
     """Time the store, and rdflib on the same triples."""
-    count = sum(1 for _ in triples_of(documents))
-    loading = middle([timed(lambda: graph_of(documents)) for _ in range(runs)])
+    count = sum(1 for _ in make_triples(documents))
+    loading = middle([timed(lambda: build_graph(documents)) for _ in range(runs)])
     print(row("triples into Oxigraph", loading, "", f"{count:,}", first=40))
-    graph = graph_of(documents)
+    graph = build_graph(documents)
     start = time.perf_counter()
     (found,) = graph.query(PATHS)
     seconds = time.perf_counter() - start
     print(row("path query kb:nextStep+", seconds, "", f"{int(found[0]):,} pairs", first=40))
     if not has_rdflib:
         return
-    text = "".join(turtle(triples_of(documents)))
+    text = "".join(turtle(make_triples(documents)))
     start = time.perf_counter()
     plain = rdflib.Graph().parse(data=text, format="turtle")
     print(row("rdflib reads the Turtle", time.perf_counter() - start, "", first=40))
@@ -109,8 +109,8 @@ def searches(documents: list[ToolDocument], runs: int) -> None:
     """Time the description of the graph, and a search of it by each of the two ways to look."""
     print(
         row(
-            "schema_of",
-            middle([timed(lambda: schema_of(documents)) for _ in range(runs)]),
+            "build_schema",
+            middle([timed(lambda: build_schema(documents)) for _ in range(runs)]),
             first=40,
         )
     )

@@ -32,7 +32,7 @@ import measuring
 import numpy as np
 
 import mcpg
-from mcpg.embeddings import provider_of
+from mcpg.embeddings import make_provider
 from mcpg.embeddings.provider import embed_query
 from mcpg.vectors.build import vectors_for
 from mcpg.vectors.file import NO_KEY, pack_vectors
@@ -111,7 +111,7 @@ def file_size(vectors: ToolVectors) -> float:
 
 def losses(folder: Path, count: int) -> str:
     """Measure what few bits cost on the judged set in *folder*, and give a row of the table."""
-    provider, engine = provider_of("local"), mcpg.load(folder / "tools.json")
+    provider, engine = make_provider("local"), mcpg.load(folder / "tools.json")
     vectors = vectors_for(engine.documents.values(), provider).vectors
     keys = [f"{tool.source_id}::{tool.name}" for tool in engine.tools]
     judged = catalogues.judged_queries(folder / "queries.jsonl", count)

@@ -32,7 +32,7 @@ from samplings import FOLDS, VARIANTS, read, tools_of
 
 import mcpg.engine
 import mcpg.search
-from mcpg.embeddings import provider_of
+from mcpg.embeddings import make_provider
 from mcpg.embeddings.provider import MemoryStore
 from mcpg.evaluation.fit import logistic
 from mcpg.search.features import MARGIN_DEPTH, extract_features, fuse
@@ -166,7 +166,7 @@ def source_of(named: str, folders: Sequence[Path]) -> Source:
     """Read what `--with` names."""
     spec, _, sets = named.partition("@")
     chosen = [one for one in folders if not sets or one.name in sets.split("+")]
-    return Source(spec, chosen, provider_of(spec), MemoryStore(limit=100_000))
+    return Source(spec, chosen, make_provider(spec), MemoryStore(limit=100_000))
 
 
 def judged(folder: Path, source: Source, count: int) -> Iterator[closeness_fit.Contest]:

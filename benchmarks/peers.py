@@ -332,9 +332,9 @@ class MiniLm:
         """Embed every tool."""
         import numpy as np
 
-        from mcpg.embeddings import provider_of
+        from mcpg.embeddings import make_provider
 
-        provider = provider_of(cls.model)
+        provider = make_provider(cls.model)
         tools = read(folder)
         names = [key(tool) for tool in tools]
 

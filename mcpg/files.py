@@ -60,11 +60,11 @@ def atomic_write(
         data: Its whole new content, or the parts of it.
         sync: Wait until the disk has it. Without, a power cut may leave an empty file, but
             thousands of files that can be made again are written many times faster.
-        private: Let nobody but its owner read the file, whatever stood there before.
-        special: Write to a pipe or a device as well, which may wait for its reader.
+        private: Make the file readable by its owner only, whatever its mode was before.
+        special: Also write to a pipe or a device, which may wait for its reader.
 
     Raises:
-        OutputError: The file cannot be written; what stood there before still stands.
+        OutputError: The file cannot be written; its previous content is intact.
     """
     with _convert_to_output_error(path):
         target = Path(path).resolve()
@@ -89,24 +89,25 @@ def write_files(files: Mapping[Path, bytes]) -> None:
 
 
 def remove_leftovers(folder: Path | str) -> None:
-    """Remove the temporary files that killed processes left in *folder*, those in use excepted."""
+    """Remove the temporary files that killed processes left in *folder*, except those in use."""
     with contextlib.suppress(OSError), os.scandir(folder) as found:
         prefix, suffix = _TEMPORARY
         for entry in found:
             if entry.name.startswith(prefix) and entry.name.endswith(suffix):
-                with contextlib.suppress(OSError):  # one that cannot be removed stays
+                with contextlib.suppress(OSError):  # a file that cannot be removed stays
                     _remove_unused(entry.path)
 
 
 @contextmanager
 def locked_folder(folder: Path | str, *, seconds: float = _LOCK_SECONDS) -> Iterator[None]:
-    """Hold the lock of *folder* for as long as the block runs; a missing folder is made.
+    """Lock *folder* for as long as the block runs; a missing folder is created.
 
-    The lock is that of the operating system on the folder itself: it leaves no file, and it ends
-    with its process. Where there is no such lock, as on Windows, none is held.
+    The operating system locks the folder itself, so there is no lock file, and the lock ends with
+    its process. On systems without such locks, such as Windows, nothing is locked.
 
     Raises:
-        OutputError: Another process holds it for longer than *seconds*, or there can be no folder.
+        OutputError: Another process has the lock for longer than *seconds*, or the folder cannot
+            be created.
     """
     with _convert_to_output_error(folder):
         Path(folder).mkdir(parents=True, exist_ok=True)
@@ -130,7 +131,7 @@ def locked_folder(folder: Path | str, *, seconds: float = _LOCK_SECONDS) -> Iter
 
 
 def exists(path: Path | str) -> bool:
-    """Return whether *path* exists; false where it cannot be checked."""
+    """Return whether *path* exists; false if it cannot be checked."""
     try:
         return Path(path).exists()
     except (OSError, ValueError):
@@ -138,9 +139,9 @@ def exists(path: Path | str) -> bool:
 
 
 def present_paths(paths: Sequence[str]) -> tuple[list[str], tuple[Diagnostic, ...]]:
-    """Leave out those of several *paths* at which nothing stands, each with a diagnostic.
+    """Drop the *paths* that do not exist, each with a diagnostic.
 
-    Where nothing stands at any of them, all are kept: reading them says what is wrong.
+    If none exists, all are kept, and reading them reports the error.
     """
     present = [path for path in paths if exists(path)]
     if not present:
@@ -151,7 +152,7 @@ def present_paths(paths: Sequence[str]) -> tuple[list[str], tuple[Diagnostic, ..
 
 
 def is_file(path: Path | str) -> bool:
-    """Return whether *path* is a regular file; false where it cannot be checked."""
+    """Return whether *path* is a regular file; false if it cannot be checked."""
     try:
         return Path(path).is_file()
     except (OSError, ValueError):
@@ -159,7 +160,7 @@ def is_file(path: Path | str) -> bool:
 
 
 def is_folder(path: Path | str) -> bool:
-    """Return whether *path* is a folder; false where it cannot be checked."""
+    """Return whether *path* is a folder; false if it cannot be checked."""
     try:
         return Path(path).is_dir()
     except (OSError, ValueError):
@@ -167,7 +168,7 @@ def is_folder(path: Path | str) -> bool:
 
 
 def is_link(path: Path | str) -> bool:
-    """Return whether *path* is a symbolic link; false where it cannot be checked."""
+    """Return whether *path* is a symbolic link; false if it cannot be checked."""
     try:
         return Path(path).is_symlink()
     except (OSError, ValueError):
@@ -192,8 +193,8 @@ def read_bytes(path: Path | str, limit: int) -> bytes:
         limit: Maximum size in bytes.
 
     Raises:
-        NotFoundError: There is no such file.
-        InputError: It is a folder, cannot be read, or holds more than *limit* bytes.
+        NotFoundError: The file does not exist.
+        InputError: It is a folder, cannot be read, or is larger than *limit* bytes.
     """
     try:
         with open(path, "rb", opener=open_at_once) as stream:
@@ -216,7 +217,7 @@ def read_bytes(path: Path | str, limit: int) -> bytes:
         ) from fault
     if is_too_large or len(data) > limit:
         raise InputError(
-            f"holds more than {limit:,} bytes",
+            f"is larger than {limit:,} bytes",
             place=str(path),
             remedy="split it into smaller files",
         )
@@ -224,9 +225,9 @@ def read_bytes(path: Path | str, limit: int) -> bytes:
 
 
 def file_holds(path: Path | str, part: bytes) -> bool:
-    """Return whether the regular file at *path* holds the bytes *part*, without reading it whole.
+    """Return whether the regular file at *path* contains the bytes *part*, reading it in chunks.
 
-    It is false where the file cannot be read.
+    The result is false if the file cannot be read.
     """
     before = b""
     try:
@@ -292,7 +293,7 @@ def _replace(
 ) -> None:
     mode = None if status is None else status.st_mode
     if mode is not None and not (mode & 0o222 and os.access(target, os.W_OK)):
-        # Renaming over it would work, but its owner has said that it is not to be changed.
+        # Renaming over it would work, but its owner has made it read-only.
         raise PermissionError(errno.EACCES, "the file is read-only")
     target.parent.mkdir(parents=True, exist_ok=True)
     final = 0o600 if private else mode
@@ -316,12 +317,12 @@ def _replace(
 def new_file(folder: Path, mode: int | None) -> tuple[Path, int]:
     """Make a temporary file in *folder*, and return its path and a handle of it.
 
-    It is locked, where that can be done, until the handle is closed. Should the process be killed,
-    a later write to the folder removes it.
+    If the system can, it is locked until the handle is closed. If the process is killed, a later
+    write to the folder removes the file.
 
     Args:
         folder: The folder.
-        mode: The mode that the file will have; `None` for that of any new file.
+        mode: The mode that the file will have; `None` for the mode of any new file.
 
     Raises:
         OSError: It cannot be made.
@@ -361,7 +362,7 @@ def _fill(
 
 
 def _remove_unused(path: str) -> None:
-    """Remove a temporary file that no process holds the lock of."""
+    """Remove a temporary file that no process has locked."""
     handle = os.open(path, os.O_RDWR | os.O_NOFOLLOW) if _HAS_LOCKS else None
     try:
         is_ours = None if handle is None else _lock(handle)

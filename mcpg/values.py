@@ -27,12 +27,12 @@ _SCALE = 10.0**DECIMALS
 _WITHOUT_FRACTIONS = 1.5 * 2.0**52
 # Below it, a scaled score is off by less than a thousandth.
 _GREATEST_SCALED = 2.0**43
-# Nearer to the middle of two whole numbers, what it is off by could decide.
+# Closer to the middle of two whole numbers, the rounding error of the product could decide.
 _CLEAR = 0.499
 
 
 def format_count(number: int, one: str, many: str = "") -> str:
-    """Return *number* and its noun: `1 tool`, `2 tools`; *many* where it takes more than an `s`."""
+    """Return *number* and its noun: `1 tool`, `2 tools`; *many* if it takes more than an `s`."""
     return f"{number:,} {one if number == 1 else many or f'{one}s'}"
 
 
@@ -47,7 +47,7 @@ def first_sentence(text: str) -> str:
 
 
 def join_choices(names: Iterable[str]) -> str:
-    """Return *names*, of which there is one at least, as a choice: `a, b or c`."""
+    """Return *names*, at least one, as a choice: `a, b or c`."""
     *others, last = names
     return f"{', '.join(others)} or {last}" if others else last
 
@@ -55,8 +55,8 @@ def join_choices(names: Iterable[str]) -> str:
 def round_score(score: float) -> float:
     """Return `round(score, DECIMALS)`, in a quarter of the time for most scores.
 
-    Where the scaled score is clearly nearest to one whole number, the quotient of that and the
-    scale is the float that is nearest to the decimal number, which is what `round` returns.
+    If the scaled score is clearly closest to one whole number, the quotient of that and the
+    scale is the float closest to the decimal number, as `round` returns.
     """
     scaled = score * _SCALE
     whole = scaled + _WITHOUT_FRACTIONS - _WITHOUT_FRACTIONS
@@ -71,7 +71,7 @@ def round_shown_score(score: float) -> float:
 
 
 def score_text(score: float) -> str:
-    """Return *score*, in [0, 1], with two significant digits; only what is certain is `1.00`."""
+    """Return *score*, in [0, 1], with two significant digits; only exactly 1 is `1.00`."""
     if score in (0.0, 1.0):
         return f"{score:.2f}"
     if score < 0.001:  # noqa: PLR2004 - the third decimal is the last that people compare
@@ -92,7 +92,7 @@ def to_json(
 ) -> dict[str, Any]:
     """Return a value object as a JSON object: its members in the order of the class, in camelCase.
 
-    Values within it are written likewise, tuples as lists, and keys of mappings as they are. What
+    Values within it are converted in the same way, tuples to lists, and keys of mappings stay. What
     differs from this is merged in by the caller: `to_json(thing) | {"score": round(...)}` keeps the
     place of a member, and `{"schema": ...} | to_json(thing)` puts one first.
 
@@ -110,7 +110,7 @@ def to_json(
 
 
 def empty_as_null(members: dict[str, Any], *names: str) -> dict[str, Any]:
-    """Return *members* with `None` for those of *names* that are empty: JSON says so by `null`."""
+    """Return *members* with `None` for each of *names* that is empty, for `null` in JSON."""
     return members | {name: members[name] or None for name in names}
 
 

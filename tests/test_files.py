@@ -241,7 +241,7 @@ def test_read_bytes_names_each_failure(tmp_path: Path) -> None:
     """A missing file, a folder, an impossible name and a file beyond the limit are told apart."""
     (tmp_path / "file").write_bytes(b"12345")
     assert read_bytes(tmp_path / "file", 5) == b"12345"
-    with pytest.raises(InputError, match="holds more than 4 bytes"):
+    with pytest.raises(InputError, match="is larger than 4 bytes"):
         read_bytes(tmp_path / "file", 4)
     with pytest.raises(NotFoundError, match="there is no such file"):
         read_bytes(tmp_path / "none", 5)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def embed_with(monkeypatch: pytest.MonkeyPatch, provider: object) -> None:
     """Let every command have *provider*, whatever it asks for."""
     for module in (embeddings, index_vectors):
-        monkeypatch.setattr(module, "provider_of", lambda _spec: provider)
+        monkeypatch.setattr(module, "make_provider", lambda _spec: provider)
 
 
 def document_of(tool: Tool, body: str = "") -> ToolDocument:

@@ -14,14 +14,14 @@ import vocabulary
 import wordnet
 from translation import Table
 
-from mcpg.text import lexicon, split_words, stem, stop_words_of
+from mcpg.text import get_stop_words, lexicon, split_words, stem
 
 STRENGTHS = (0.9, 0.6)
 """The similarity of a command to the verb that its description begins with, and to other words."""
 
 MOST_WORDS = 6
 PLATFORMS = ("common", "linux", "osx", "windows")
-_STOPS = stop_words_of("english")
+_STOPS = get_stop_words("english")
 
 
 def commands(known: Container[str], cache: Path) -> Table:

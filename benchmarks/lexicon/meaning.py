@@ -24,7 +24,7 @@ import vectors
 from meaning_texts import Pairs, read_corpus
 from numpy.typing import NDArray
 
-from mcpg.text import split_words, stem, stop_words_of
+from mcpg.text import get_stop_words, split_words, stem
 from mcpg.text.meaning import DIMENSIONS
 
 MOST_STEMS = 15_000
@@ -73,7 +73,7 @@ class Bags:
     """Texts as the stems that they hold, with places for the most frequent ones of all texts."""
 
     def __init__(self, texts: Iterable[str], numbers: Mapping[str, int]) -> None:
-        self._stop_words = stop_words_of("english")
+        self._stop_words = get_stop_words("english")
         self._stem = lru_cache(None)(stem)
         counts: Counter[str] = Counter()
         for text in dict.fromkeys(texts):

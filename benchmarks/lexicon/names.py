@@ -17,7 +17,7 @@ import wordnet
 from vocabulary import folded, is_word
 
 from mcpg.text import lexicon, split_words, stem
-from mcpg.text.words import LANGUAGES, is_unspaced, stop_words_of
+from mcpg.text.words import LANGUAGES, get_stop_words, is_unspaced
 
 LEAST_ZIPF = 3.0
 """Frequency that a name must have in some language."""
@@ -71,7 +71,7 @@ def _is_fit(name: str) -> bool:
         len(name) >= least
         and len(words) <= MOST_WORDS
         and all(map(is_word, words))
-        and not any(name in stop_words_of(language) for language in LANGUAGES)
+        and not any(name in get_stop_words(language) for language in LANGUAGES)
         and _zipf(name) >= LEAST_ZIPF
     )
 
@@ -175,7 +175,7 @@ def modifiers(cache: Path) -> dict[str, float]:
     found = {}
     for word, senses in wordnet.senses(cache).items():
         zipf = vocabulary.read_zipf("en", word)
-        is_fit = is_word(folded(word)) and folded(word) not in stop_words_of("english")
+        is_fit = is_word(folded(word)) and folded(word) not in get_stop_words("english")
         if is_fit and zipf >= LEAST_ZIPF and wordnet.is_modifier(senses):
             found[folded(word)] = zipf
     return found

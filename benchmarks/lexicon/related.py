@@ -21,7 +21,7 @@ from alignment import Alignment, alignment
 from concepts import same_concept
 from translation import Table
 
-from mcpg.text import stem, stop_words_of
+from mcpg.text import get_stop_words, stem
 
 LEAST_COSINE = 0.5
 LEAST_COSINE_IN_CATALOGUES = 0.45
@@ -59,7 +59,7 @@ WORDNET = Scale(0.75, 0.08, 0.3, 0.1)
 
 _AT_ONCE = 1500
 _CANDIDATES = 40
-_STOPS = stop_words_of("english")
+_STOPS = get_stop_words("english")
 _STOP_STEMS = frozenset(map(stem, _STOPS))
 
 

@@ -25,7 +25,7 @@ import vocabulary
 from alignment import Alignment, alignment
 from numpy.typing import NDArray
 
-from mcpg.text import stem, stop_words_of
+from mcpg.text import get_stop_words, stem
 
 Table: TypeAlias = dict[str, dict[str, float]]
 
@@ -47,7 +47,7 @@ LEAST_PROBABILITY = 0.08
 MOST_STEMS = 4
 _AT_ONCE = 1000
 _STEPS = 30
-_STOP_STEMS = frozenset(map(stem, stop_words_of("english")))
+_STOP_STEMS = frozenset(map(stem, get_stop_words("english")))
 
 
 class Neighbour(NamedTuple):
@@ -106,7 +106,7 @@ def _neighbours(code: str, cache: Path) -> dict[str, list[Neighbour]]:
     if model == "e5":
         english = english[:ENGLISH_OF_E5]
     foreign = frequent_words(code)
-    stops = stop_words_of("english")
+    stops = get_stop_words("english")
     kept = [
         number
         for number, (word, _) in enumerate(english)

@@ -69,7 +69,7 @@ from mcpg.search.results import (
     check_text,
 )
 from mcpg.search.results import MAX_LIMIT as MOST_MATCHES
-from mcpg.text import joined
+from mcpg.text import join_words
 from mcpg.text.literals import find_literals
 
 Value = TypeVar("Value")
@@ -478,7 +478,7 @@ class _Lookup:
 
     def _holders(self) -> list[int]:
         fields = self._tools.names.fields if self._fields else {}
-        entries = (fields.get(joined(field)) for field in self._fields)
+        entries = (fields.get(join_words(field)) for field in self._fields)
         return [tool for entry in entries if entry for tool in entry[1]]
 
     def leads(self, direction: str, answer: Answer) -> bool:

@@ -19,13 +19,13 @@ from mcpg.ask.model import Mention, MentionKind, Spelling
 from mcpg.catalog.model import walk_parameters
 from mcpg.index import Index
 from mcpg.text import (
+    detect_language,
     fold,
-    joined,
-    language_of,
+    get_stop_words,
+    join_words,
     lexicon,
     split_words,
     stem,
-    stop_words_of,
     strip_accents,
 )
 from mcpg.text.spelling import allowed_edits, edit_distance, signature
@@ -181,18 +181,18 @@ def language(tokens: tuple[Token, ...]) -> str | None:
     words = [token.folded for token in tokens if not token.is_identifier]
     if words and sum(1 for word in words if is_unspaced(word[0])) * 2 > len(words):
         return None
-    return language_of(words, _ENGLISH)
+    return detect_language(words, _ENGLISH)
 
 
 def is_content(token: Token, spoken: str | None) -> bool:
     """Return whether *token* carries content in the language *spoken*: no stop word or cue."""
     if token.cues or not any(map(str.isalnum, token.folded)):
         return False
-    if spoken in LANGUAGES and token.folded in stop_words_of(spoken):
+    if spoken in LANGUAGES and token.folded in get_stop_words(spoken):
         return False
     if spoken in {_ENGLISH, None}:
         return (
-            token.folded not in stop_words_of(_ENGLISH)
+            token.folded not in get_stop_words(_ENGLISH)
             and share_of_texts(token.folded, _ENGLISH) < _COMMON
         )
     return True
@@ -229,15 +229,15 @@ class NameLookup:
 
         `source::name` means the tool of that source alone.
         """
-        found = self._find_exact_tools(joined(text))
+        found = self._find_exact_tools(join_words(text))
         if found:
             return found
         for sign in _ID_SEPARATORS:
             source, _, name = text.rpartition(sign)
             if source and name:
-                of_source = joined(source)
-                named = self._find_exact_tools(joined(name))
-                kept = [one for one in named if joined(self.index.source_id(one)) == of_source]
+                of_source = join_words(source)
+                named = self._find_exact_tools(join_words(name))
+                kept = [one for one in named if join_words(self.index.source_id(one)) == of_source]
                 if kept:
                     return tuple(kept)
         return ()
@@ -250,16 +250,16 @@ class NameLookup:
         return tuple(
             one
             for one in index.exact(key)
-            if key in {joined(index.tool_name(one)), joined(index.tool_id(one))}
+            if key in {join_words(index.tool_name(one)), join_words(index.tool_id(one))}
         )
 
     def sources(self, text: str) -> bool:
         """Return whether *text* is the name of a source."""
-        return joined(text) in self._sources
+        return join_words(text) in self._sources
 
     @cached_property
     def _sources(self) -> frozenset[str]:
-        return frozenset(joined(self.index.source_id(one)) for one in range(len(self.index)))
+        return frozenset(join_words(self.index.source_id(one)) for one in range(len(self.index)))
 
     @cached_property
     def fields(self) -> dict[str, FieldEntry]:
@@ -277,7 +277,7 @@ class NameLookup:
                 found = walk_parameters(schema, max_depth=_FIELD_DEPTH, max_parameters=_MOST_FIELDS)
                 for parameter in found:
                     name = name_field(parameter.path)
-                    key = joined(name)
+                    key = join_words(name)
                     if key:
                         names.setdefault(key, name)
                         held.setdefault(key, {})[number] = None
@@ -288,7 +288,7 @@ class NameLookup:
 
     def repair_name(self, text: str) -> str:
         """Return the joined name of a tool or field that *text* misspells, or ""."""
-        key = joined(text)
+        key = join_words(text)
         allowed = allowed_edits(key)
         if len(key) < _SHORTEST_REPAIRED or not allowed:
             return ""
@@ -308,7 +308,7 @@ class NameLookup:
     @cached_property
     def _signatures(self) -> tuple[tuple[str, int], ...]:
         index = self.index
-        names = {joined(index.tool_name(one)) for one in range(len(index))}
+        names = {join_words(index.tool_name(one)) for one in range(len(index))}
         return tuple((name, signature(name)) for name in sorted({*names, *self.fields}) if name)
 
 
@@ -363,14 +363,14 @@ def _single(
         return None
     is_form = token.is_identifier or token.is_marked
     tools = names.tools(token.text)
-    if tools and (is_form or len(tokens) == 1 or token.folded not in stop_words_of(_ENGLISH)):
+    if tools and (is_form or len(tokens) == 1 or token.folded not in get_stop_words(_ENGLISH)):
         sure = is_form or len(tokens) == 1 or (len(tokens) <= _SHORT and is_rare(token))
         spelling = Spelling.NAME if sure and not _is_prose(token, names, tools) else Spelling.WORD
         return _mention(MentionKind.TOOL, token, tools, spelling, place)
     # It may be one that stands alone, has a capital, or that a noun points at.
     has_capital = token.text[:1].isupper() and place > 0
     is_symbol_like = has_capital or _is_of_kind(tokens, place)
-    is_stop_word = token.folded in stop_words_of(_ENGLISH)
+    is_stop_word = token.folded in get_stop_words(_ENGLISH)
     may_be_symbol = is_form or len(tokens) == 1 or (is_symbol_like and not is_stop_word)
     if may_be_symbol and symbols.has(token.text):
         return _mention(MentionKind.SYMBOL, token, (), Spelling.NAME, place)
@@ -397,7 +397,7 @@ def _bare_symbols(tokens: Sequence[Token], symbols: SymbolNames) -> Iterable[Men
     cues = _NOTHING.union(*(token.cues for token in tokens))
     is_asked = not (cues.isdisjoint(_OF_CODE) or cues.isdisjoint(_ASKING))
     spoken = language(tuple(tokens)) or _ENGLISH
-    stops = stop_words_of(spoken if spoken in LANGUAGES else _ENGLISH) | stop_words_of(_ENGLISH)
+    stops = get_stop_words(spoken if spoken in LANGUAGES else _ENGLISH) | get_stop_words(_ENGLISH)
     for place, token in enumerate(tokens):
         if len(tokens) > _SHORT or token.folded in stops or not is_asked:
             continue
@@ -439,7 +439,7 @@ _SHORTEST_BARE = 3
 
 def _field_or_slip(token: Token, names: NameLookup, place: int) -> Mention | None:
     """Return the field that *token* names, or the tool or field that it misspells."""
-    key = joined(token.text)
+    key = join_words(token.text)
     if len(key) < _SHORTEST_NAME:
         return None
     if key in names.fields:
@@ -565,11 +565,11 @@ def _find_plain_fields(
     for place, token in enumerate(tokens):
         if place in held:
             continue
-        key = joined(token.text)
+        key = join_words(token.text)
         is_named = token.is_marked or is_pointed_at(tokens, place)
         if len(key) < _SHORTEST_NAME:
             continue
-        if not is_named and (token.cues or token.folded in stop_words_of(_ENGLISH)):
+        if not is_named and (token.cues or token.folded in get_stop_words(_ENGLISH)):
             continue
         entry = fields.get(key)
         if entry is not None:

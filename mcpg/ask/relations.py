@@ -17,7 +17,7 @@ from mcpg.ask.tools import ToolAnswers
 from mcpg.catalog.model import walk_parameters
 from mcpg.relations.edges import EdgeKind
 from mcpg.search.prerequisites import prerequisites
-from mcpg.text import joined, lexicon, split_words, stem
+from mcpg.text import join_words, lexicon, split_words, stem
 from mcpg.values import DECIMALS
 
 Evidence = tuple[int, float, str]
@@ -70,7 +70,7 @@ def _decide_field_direction(
 ) -> str:
     """Return whether the field is one that the tool takes, or one that it returns."""
     tools = [tool for one in mentions if one.kind == MentionKind.TOOL for tool in one.tools]
-    entry = answers.names.find_tool_fields(tools).get(joined(field.name))
+    entry = answers.names.find_tool_fields(tools).get(join_words(field.name))
     if entry is None or not entry[1]:
         return Direction.CONSUMES
     if not entry[2]:
@@ -202,10 +202,12 @@ class ToolRelationsAnswers:
 
     def _feeding(self, tools: Sequence[int], fields: Sequence[str]) -> Iterator[Evidence]:
         index = self._index
-        wanted = frozenset(map(joined, fields))
+        wanted = frozenset(map(join_words, fields))
         for tool in tools:
             for number, other, weight in index.provided_by(tool):
-                if any(joined(name_field(one[1])) in wanted for one in index.provision(number)[1]):
+                if any(
+                    join_words(name_field(one[1])) in wanted for one in index.provision(number)[1]
+                ):
                     yield other, weight, _flow(index.provision(number)[1])
             for field in fields:
                 for other in self._entry(field)[2]:
@@ -230,7 +232,9 @@ class ToolRelationsAnswers:
         for field in fields:
             for tool in self._entry(field)[1]:
                 found = walk_parameters(self._index.record(tool).tool.input_schema)
-                held = [one for one in found if joined(name_field(one.path)) == joined(field)]
+                held = [
+                    one for one in found if join_words(name_field(one.path)) == join_words(field)
+                ]
                 is_required = any(one.required for one in held)
                 why = f"takes {held[0].path if held else field!r}"
                 strength = 1.0 if is_required else _OPTIONAL
@@ -239,7 +243,7 @@ class ToolRelationsAnswers:
                 yield tool, strength, f"{why}{' (required)' if is_required else ''}"
 
     def _entry(self, field: str) -> tuple[str, tuple[int, ...], tuple[int, ...]]:
-        return self._answers.names.fields.get(joined(field), (field, (), ()))
+        return self._answers.names.fields.get(join_words(field), (field, (), ()))
 
     def _readers(self, field: str, tool: int | None = None) -> Iterator[Evidence]:
         """Yield the tools that read what *field* identifies: first of many, then of one.
@@ -261,7 +265,7 @@ class ToolRelationsAnswers:
             share = len(subjects.intersection(named)) / len(subjects)
             done = index.operations([other])[0]
             reads = sum(done[: lexicon.READING_KINDS]) / max(1, sum(done))
-            needs = joined(field) in map(joined, index.required_arguments(other))
+            needs = join_words(field) in map(join_words, index.required_arguments(other))
             if share and reads > _READER and not needs:
                 many = done[1] / max(1, sum(done))
                 rows.append((share, many, -len(named), -other, other))

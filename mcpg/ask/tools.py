@@ -13,7 +13,7 @@ from mcpg.catalog.model import Tool, resolve, walk_parameters
 from mcpg.documents.model import ToolDocument
 from mcpg.index import Index
 from mcpg.sources.listings import ENTRY_TYPE
-from mcpg.text import iter_words, joined, split_words, stem
+from mcpg.text import iter_words, join_words, split_words, stem
 from mcpg.text.json_values import JsonObject, JsonValue
 from mcpg.text.words import LONGEST_WORD
 from mcpg.values import to_json
@@ -306,7 +306,7 @@ class ToolAnswers:
         self, mentions: Sequence[Mention], spoken_sources: Iterable[str]
     ) -> list[int]:
         """Return the tools that are mentioned, in order; a source in the question narrows them."""
-        sources = frozenset(map(joined, spoken_sources))
+        sources = frozenset(map(join_words, spoken_sources))
         found: dict[int, None] = {}
         for one in mentions:
             if one.kind == MentionKind.TOOL:
@@ -315,7 +315,7 @@ class ToolAnswers:
         return list(found)
 
     def source_key(self, tool: int) -> str:
-        return joined(self.index.source_id(tool))
+        return join_words(self.index.source_id(tool))
 
     def locate_tools(self, tools: Sequence[int], mentions: Sequence[Mention]) -> list[Answer]:
         """Return where *tools* are."""
@@ -324,9 +324,9 @@ class ToolAnswers:
         for tool in tools:
             mention = spelt.get(tool)
             name = self.index.tool_name(tool)
-            is_exact = mention is None or joined(mention.text) in {
-                joined(name),
-                joined(self.index.tool_id(tool)),
+            is_exact = mention is None or join_words(mention.text) in {
+                join_words(name),
+                join_words(self.index.tool_id(tool)),
             }
             why = f"is called {name!r} on {self.index.source_id(tool)!r}"
             answers.append(self.answer(tool, "tool", 1.0 if is_exact else 0.9, (why,)))
@@ -423,7 +423,7 @@ class ToolAnswers:
             # Jaccard
             share = len(first & second) / len(first | second) if first and second else 0.0
             if other != tool and share >= _SHARED:
-                is_same = joined(names[0]) == joined(names[1])
+                is_same = join_words(names[0]) == join_words(names[1])
                 why = "has the same name" if is_same else "has a name that is easily confused"
                 yield other, _OF_NAMES * share, why
         name = " ".join(split_words(document.tool.name))
@@ -466,7 +466,7 @@ class ToolAnswers:
         """
         name, tool_id = self.index.tool_name(tool), self.index.tool_id(tool)
         texts = (name, tool_id, f"{self.index.source_id(tool)}.{name}")
-        keys = {joined(text)[:LONGEST_WORD] for text in texts}
+        keys = {join_words(text)[:LONGEST_WORD] for text in texts}
         # A name with as many numbers as words is a word as it is spelt.
         forms = [form for one in texts for form in (one.replace("-", "_"), one.replace("_", "-"))]
         words = {word.text for form in forms for word in [*iter_words(form)][-1:]}
@@ -495,10 +495,10 @@ def signature(tool: Tool) -> str:
 
 
 def _described_fields(tool: Tool, fields: Sequence[str]) -> Iterator[str]:
-    wanted = {joined(field) for field in fields}
+    wanted = {join_words(field) for field in fields}
     for schema, what in ((tool.input_schema, "argument"), (tool.output_schema or {}, "result")):
         for one in walk_parameters(schema) if wanted else ():
-            if joined(one.path.rpartition(".")[2].replace("[]", "")) in wanted:
+            if join_words(one.path.rpartition(".")[2].replace("[]", "")) in wanted:
                 required = " (required)" if one.required and what == "argument" else ""
                 about = [" ".join(one.description.split())[:_SUMMARY]]
                 about += [f"values: {', '.join(one.values)}"[:_SUMMARY]] if one.values else []

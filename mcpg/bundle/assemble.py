@@ -1,4 +1,4 @@
-"""Assemble the documents, catalogue and graph of a bundle from its sources."""
+"""Assemble the documents, catalog and graph of a bundle from its sources."""
 
 from __future__ import annotations
 
@@ -42,15 +42,15 @@ from mcpg.values import format_count
 
 @dataclass(frozen=True, slots=True)
 class BundleContext:
-    """What a document has to be seen with.
+    """The context that documents are completed in.
 
     Attributes:
         addresses: Path and URI of every tool, by id.
-        authored: What hints assert, by tool id and kind, then by target.
-        inferred: What is inferred of tools whose document states no relations, `None` if none does.
-        stated: What documents state outside their lists of links.
+        authored: Edges from hints, by tool id and kind, then by target.
+        inferred: Inferred relations of tools whose document declares none; `None` if not inferred.
+        stated: Relations in documents outside their lists of links.
         texts: Whether the texts of documents are needed.
-        observed: What was observed of each tool, `None` where no source says.
+        observed: Observed edges of each tool, `None` if no source has any.
     """
 
     addresses: Mapping[str, tuple[str, str]]
@@ -68,13 +68,13 @@ def _finish_document(
 ) -> tuple[ToolDocument, SourceDocument] | Diagnostic:
     """Return the document of *tool*, links resolved to URIs, and its text; or why it has none.
 
-    *read* is what it was read from, settled; `None` for a tool of a manifest.
+    *read* is its settled source document; `None` for a tool of a manifest.
     """
     document = _complete_document(tool, read.document if read else None, context)
     is_kept = read is not None and read.keeps_text
     if is_kept and read is not None:
         said = read.document
-        # One that states no id gets the same one wherever it is read with the same others.
+        # A document without an id gets the same one wherever it is read with the same others.
         own = document.tool if said.tool.id else replace(document.tool, id="")
         is_kept = (said.groups, said.links, said.tool) == (document.groups, document.links, own)
     if context.observed is not None:
@@ -94,9 +94,9 @@ def _finish_document(
 def _make_text(
     document: ToolDocument, kept: codec.ReadDocument | None, context: BundleContext
 ) -> str:
-    """Return the text of *kept* as it stands in a folder, or else write *document*.
+    """Return the text of *kept* as in a folder, or else write *document*.
 
-    It is not written where nobody needs its text and it is sure to have one.
+    It is not written if nothing needs its text and it is sure to have one.
     """
     if kept is not None:
         content = kept.source.content
@@ -121,7 +121,7 @@ def _complete_document(
     related = context.inferred.relations.of(tool.id) if context.inferred else ToolRelations()
     made = document_for(tool, related, context.addresses)
     if said is None:
-        # Said once that there are no relations, nobody has to look for them again.
+        # An explicit lack of relations need not be inferred again.
         return replace(made, states_relations=True)
     return replace(
         made,
@@ -137,26 +137,26 @@ def _complete_document(
 
 @dataclass(frozen=True, slots=True)
 class Assembly:
-    """All that a bundle is made of.
+    """All parts of a bundle.
 
     Attributes:
         documents: The document of every tool, sorted by path, links resolved to URIs.
-        texts: Their final texts and those of the pages, sorted by path; none where not asked for.
-        by_uri: Tool ids by the canonical URI of their document, "" for that of a page.
+        texts: Their final texts and those of the pages, sorted by path; empty if not requested.
+        by_uri: Tool ids by the canonical URI of their document, "" for a page's.
         ranking: The fitted model that its bundles carry, as they have it; `None` for none.
-        pages: Documents of no tool, sorted by path, links resolved: what they state counts, but
+        pages: Documents of no tool, sorted by path, links resolved: their statements count, but
             no search of tools finds them.
-        documented: Ids of the tools of which a document was among the sources.
+        documented: Ids of the tools with a document among the sources.
         stale: Ids of the tools whose source failed, now or when a bundle among the sources was
             built.
-        kept: Ids of those that are kept from the last build, because their source failed now.
+        kept: Ids of the tools kept from the last build, because their source failed now.
         unread: Paths of documents that could not be read.
-        definitions: What servers state of tools whose documents may say otherwise.
-        provisions: For each tool, in the order of ids, what it provides to others; `None` where
-            that was not needed.
-        given: The tools of manifests and servers, as these state them.
-        read: The documents of tools, as they stand in the sources.
-        rewritten: What its bundles have otherwise than the documents, for other readers.
+        definitions: Definitions from servers of tools whose documents may differ.
+        provisions: For each tool, in the order of ids, what it provides to others; `None` if that
+            was not needed.
+        given: The tools of manifests and servers, as these give them.
+        read: The documents of tools, as in the sources.
+        rewritten: Differences of its bundles from the documents, for other readers.
     """
 
     documents: tuple[ToolDocument, ...]
@@ -179,7 +179,7 @@ class Assembly:
 
     @property
     def relations(self) -> Relations:
-        """The graph, by tool id, made anew each time from what the documents state."""
+        """The graph, by tool id, built from the documents on each access."""
         named = ((document.tool.id, document) for document in self.documents)
         return Relations(
             {name: links.read_relations(one, name, self.by_uri) for name, one in named}
@@ -192,8 +192,8 @@ class Assembly:
 
 LookAhead = Callable[[Iterator[bytes]], AbstractContextManager[Iterator[bytes]]]
 """Passes on the contents of the documents of all tools, in the order of ids, see `encode_content`;
-hardly any document gets another content later. What is made of all of them is begun with at the
-end, for the texts of documents are needed before it."""
+hardly any document gets another content later. Work that needs all of them starts at the end,
+because the texts of documents are needed first."""
 
 
 def assemble(  # noqa: PLR0913 - each is one thing that a caller may need
@@ -211,22 +211,22 @@ def assemble(  # noqa: PLR0913 - each is one thing that a caller may need
 ) -> Assembly:
     """Put manifests, hints, documents and bundles together.
 
-    A document wins over a manifest's entry for the same tool. Relations that a document states
-    stand; where a tool has none stated they are inferred. The text of a document stays as its
-    author wrote it, to the byte, unless hints, its id or inferred relations change what it says:
-    then it is written anew, with the author's own prose.
+    A document wins over a manifest's entry for the same tool. Relations in a document are kept; a
+    tool without any gets inferred ones. The text of a document stays as its author wrote it, to
+    the byte, unless hints, its id or inferred relations change its content: then it is
+    rewritten, with the author's own prose.
 
     Args:
-        batch: What the sources hold.
+        batch: The content of the sources.
         source_id: The server of documents that name none.
         reserved: Ids that no tool may get, in any case.
-        earlier: Tools with the ids that they had before, and keep.
-        memo: What is known from an earlier run; what comes out is the same without it.
+        earlier: Tools with their earlier ids, which they keep.
+        memo: Results of an earlier run; the outcome is the same without them.
         texts: Whether the texts are needed; writing them takes longer than much of the rest.
         ahead: Looks at the contents of the documents of all tools before the tools are related.
         hosted: Whether the documents were made for the tools, see `sort_documents`.
-        infers: Whether relations that nobody states are inferred, which takes longer than much of
-            the rest; without, tools of manifests have none but those of hints files.
+        infers: Whether missing relations are inferred, which takes longer than much of the rest;
+            without, tools of manifests have only the relations of hints files.
         generated: Whether texts that a language model wrote are kept.
 
     Raises:
@@ -251,7 +251,7 @@ def assemble(  # noqa: PLR0913 - each is one thing that a caller may need
     documents, pages, finished, faults = _finish_documents(catalog, placed, context)
     stale = metadata.still_stale(bundles, batch.documents, tools, source_id)
     inferred = context.inferred if len(documents) == len(catalog.tools) else None
-    # Where a mistake is reported, the same in another form is not.
+    # A mistake that is reported is not reported again in another form.
     mistakes = {one.place for one in known if one.code in _MISTAKES}
     rewritten = rewritten_pieces((*placed.by_tool.values(), *placed.pages))
     return Assembly(
@@ -279,7 +279,7 @@ def assemble(  # noqa: PLR0913 - each is one thing that a caller may need
 
 
 def _without_generated(item: codec.ReadDocument) -> codec.ReadDocument:
-    """Return the document of a tool without generated texts, to be written anew if it had any."""
+    """Return the document of a tool without generated texts, to be rewritten if it had any."""
     tool = item.document.tool
     if tool.generated == NO_HINTS:
         return item
@@ -299,7 +299,7 @@ _MISTAKES = (Code.DOCUMENT_INVALID, Code.PREFIX_UNKNOWN, Code.VALUE_INVALID)
 def _report_ignored(
     passed_over: Iterable[SourceDocument], catalog: Catalog
 ) -> Iterator[Diagnostic]:
-    """Report Markdown that is no document, though its file is called like a tool."""
+    """Report Markdown that is not a document, though its file is named like a tool."""
     names = {joined_name(tool.name): tool for tool in catalog.tools} if passed_over else {}
     for item in passed_over:
         tool = names.get(joined_name(PurePosixPath(item.path).stem))
@@ -317,9 +317,9 @@ def _finish_documents(
 ) -> tuple[
     tuple[ToolDocument, ...], tuple[ToolDocument, ...], Sequence[SourceDocument], list[Diagnostic]
 ]:
-    """Return the documents of tools, the pages, the texts of both, and what was found.
+    """Return the documents of tools, the pages, the texts of both, and diagnostics.
 
-    All are in the order of their paths; there are no texts where nobody needs them.
+    All are in the order of their paths; there are no texts if they are not needed.
     """
     documents: list[ToolDocument] = []
     faults: dict[str, Diagnostic] = {}
@@ -354,7 +354,7 @@ def _finish_documents(
 def _look_ahead(
     catalog: Catalog, placed: LocatedDocuments, memo: BuildCache, ahead: LookAhead | None
 ) -> None:
-    """Let others begin with what does not depend on what tools have in common.
+    """Let others begin with work that does not depend on relations between tools.
 
     The text of a document that was read is hardly ever written.
     """
@@ -372,7 +372,7 @@ def _look_ahead(
 
 
 def _leave_out_deep(tools: Sequence[Tool]) -> tuple[Sequence[Tool], list[Diagnostic]]:
-    """Leave out the *tools* whose schemas could not be read back, which programs can make."""
+    """Leave out the *tools* with schemas too deep to be read back, which programs can make."""
     kept: list[Tool] = []
     faults: list[Diagnostic] = []
     advice = f"nests deeper than {MAX_DEPTH} levels: flatten its schemas, annotations and _meta"
@@ -423,7 +423,7 @@ def _make_context(
     read, targets = placed.by_tool, placed.places.kept
     others = [item.path for item in batch.passed_over]
     stated = {tool_id for tool_id, item in read.items() if item.document.states_relations}
-    # A bundle that states everything loads without a look at what tools have in common.
+    # A bundle whose documents all declare their relations loads without inference.
     complete = all(tool.id in stated for tool in catalog.tools)
     return BundleContext(
         addresses=placed.places.addresses,
@@ -444,8 +444,8 @@ def missing_documents(
 ) -> tuple[codec.ReadDocument, ...]:
     """Return the documents of the *last* bundle that are missing because sources failed.
 
-    Where a failed source does not tell which tools it has, these are all tools of the last bundle
-    whose source no tool of the others has: rather too many than too few.
+    If a failed source does not name its tools, these are all tools of the last bundle whose
+    source no tool of the others has: rather too many than too few.
     """
     tools = assembly.catalog.tools
     present = {tool.key for tool in tools}
@@ -470,7 +470,7 @@ def with_missing(
     missing: Sequence[codec.ReadDocument],
     assemble: Callable[[SourceBatch], Assembly],
 ) -> Assembly:
-    """Return what *assemble* makes of *batch* with the *missing* tools, which are marked stale."""
+    """Return the assembly of *batch* with the *missing* tools, which are marked stale."""
     data = codec.encode_bundle(codec.Bundle(tuple(item.source for item in missing)))
     bundles = (*batch.bundles, RawFile(data.decode(), "last build"))
     assembly = assemble(replace(batch, bundles=bundles))

@@ -70,7 +70,7 @@ def _parse(text: str, place: str) -> object:
         return json.loads(text, parse_constant=int)  # which refuses NaN and Infinity
     except json.JSONDecodeError as fault:
         where, whole = f"{place}:{fault.lineno}:{fault.colno}", fault.doc.rstrip()
-        # A text that was cut off differs from one that never was JSON.
+        # Truncated JSON gets a message of its own.
         in_last_token = fault.pos >= len(whole) - len("false") and not whole.endswith("}")
         is_open = fault.pos >= len(whole) or fault.msg.startswith("Unterminated string")
         if whole.lstrip().startswith("{") and (in_last_token or is_open):
@@ -88,7 +88,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
 def path_fault(path: str) -> str | None:
-    """Return what keeps a normal *path* from being safe in any folder, `None` for nothing."""
+    """Return the reason why a normal *path* is unsafe in some folder, `None` for none."""
     if not path:
         return "has a blank path"
     if _CONTROL.search(path):
@@ -107,7 +107,7 @@ def checked_document(document: SourceDocument, place: str) -> SourceDocument:
     """Return *document* in normal form: path, line ends, and a blank URI as `None`.
 
     Raises:
-        BundleError: Its path, content or URI cannot stand in a bundle; messages name the *place*.
+        BundleError: A bundle cannot have its path, content or URI; messages name the *place*.
     """
     content = document.content
     if "\r" in content:
@@ -138,7 +138,7 @@ def sorted_by_path(documents: Iterable[SourceDocument], place: str) -> tuple[Sou
         first = seen.setdefault(path_key(document.path), document.path)
         if first is not document.path:
             found = f"has two documents with one path: {first!r} and {document.path!r}"
-            remedy = "give every document a path of its own (case does not tell them apart)"
+            remedy = "give every document a path of its own (they must differ in more than case)"
             raise _refuse(place, found, remedy)
     return tuple(ordered)
 
@@ -171,7 +171,7 @@ _GENERATOR, _HASH = "generatorVersion", "contentHash"
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """What a bundle file holds.
+    """The content of a bundle file.
 
     Attributes:
         documents: The documents, sorted by path.
@@ -194,7 +194,7 @@ class Bundle:
 
     @property
     def ranking(self) -> JsonValue:
-        """The fitted model that it carries, as it stands there; `None` for none."""
+        """The fitted model in the bundle, as it is; `None` for none."""
         return self.extension.get(RANKING)
 
     @property
@@ -249,7 +249,7 @@ class Encoding:
         self.content_hash = ""
 
     def __iter__(self) -> Iterator[bytes]:
-        """Return the parts, of which some may have been returned before a `BundleError`."""
+        """Return the parts; some may have been returned before a `BundleError`."""
         whole, self.size = hashlib.sha256(), 0
         for part in self._parts():
             self.size += len(part)
@@ -374,11 +374,11 @@ Parsed = tuple["ToolDocument", tuple[Diagnostic, ...]]
 
 @dataclass(frozen=True, slots=True)
 class ReadDocument:
-    """A document as it stands, and what it says.
+    """A document as it was read, and its parsed content.
 
     Attributes:
         is_bundled: Whether it is of a bundle, in which documents about a tool are joined already.
-        keeps_text: Whether the text can stand as it is; not so for one joined with another.
+        keeps_text: Whether the text can stay as it is; not if it was joined with another.
         about: Further documents that are about the same tool.
     """
 
@@ -390,11 +390,11 @@ class ReadDocument:
 
     @property
     def place(self) -> str:
-        """Where the text stands, for messages."""
+        """The file of the text, for messages."""
         return self.source.place or self.source.path
 
     def find_place(self, *words: str) -> str:
-        """Return `file:line` of the first line that holds one of *words*, the file if none does."""
+        """Return `file:line` of the first line with one of *words*, the file if none has."""
         for one in words:
             for item in (self, *self.about):
                 text = item.source.content
@@ -405,7 +405,7 @@ class ReadDocument:
 
 
 def _encode(parsed: Parsed) -> bytes | None:
-    # Diagnostics name the place of the document, which is no part of its content.
+    # Diagnostics name the place of the document, which is not part of its content.
     document, diagnostics = parsed
     return None if diagnostics else encode_record(document)
 
@@ -432,9 +432,9 @@ def read_documents(
 ) -> tuple[list[ReadDocument], list[Diagnostic]]:
     """Parse documents, *sources* of their own and *bundled* ones, for a server that may be named.
 
-    What authors can hardly have meant is reported of documents of their own; of those of a bundle
-    its build has reported it, see `mistakes_in`. A document that cannot be read is reported, and
-    the others go on; one that stands twice with the same path and content counts once.
+    Probable mistakes of authors are reported for documents of their own; for those of a bundle its
+    build has reported them, see `mistakes_in`. A document that cannot be read is reported, and the
+    others go on; a document that occurs twice with the same path and content counts once.
     """
     read: list[ReadDocument] = []
     diagnostics: list[Diagnostic] = []
@@ -479,9 +479,9 @@ def read_documents(
 
 
 def mistakes_in(bundle: Bundle) -> Iterator[Diagnostic]:
-    """Report what the authors of the documents of *bundle* can hardly have meant.
+    """Report probable mistakes of the authors of the documents of *bundle*.
 
-    Documents that cannot be read are passed over.
+    Documents that cannot be read are skipped.
     """
     for source in bundle.documents:
         with suppress(DocumentError):

@@ -1,6 +1,6 @@
-"""What the .NET library makes of the documents of a bundle or a folder.
+"""The documents of a bundle or a folder as the .NET library reads them.
 
-It reads a bundle as a whole or not at all, finds documents by their addresses alone, and makes one
+It reads a bundle as a whole or not at all, finds documents only by their addresses, and makes one
 node of labels that differ in letters which it drops.
 """
 
@@ -103,7 +103,7 @@ class _AddressWriter:
         return {"id": uri, "label": label or self._titles[uri], "type": "schema:Article", **others}
 
     def _thing(self, item: JsonValue) -> JsonValue:
-        """Return a thing that is not the same as a document, whose relations it would take over."""
+        """Return a thing without `sameAs` of documents, whose relations it would take over."""
         same = _same_as(item) if isinstance(item, dict) else []
         kept: list[JsonValue] = [one for one in same if one not in self._targets.by_uri]
         if not isinstance(item, dict) or len(kept) == len(same):
@@ -132,7 +132,7 @@ class _AddressWriter:
         ]
         edge = dict(item)
         for part, name, meant, keys in parts:
-            # The .NET library takes the first that is there, and reads no mapping.
+            # The .NET library uses the first value, and reads no mapping.
             held = next((item[key] for key in keys if item.get(key)), "")
             read = held.strip() if isinstance(held, str) else ""
             is_itself = facts.means_itself(name) and read.casefold() in _ITSELF
@@ -142,7 +142,7 @@ class _AddressWriter:
         return edge
 
     def _implied_edge(self, item: JsonValue, document: ToolDocument) -> JsonObject | None:
-        """Return the edge that is stated by a predicate of another name, `None` for none."""
+        """Return the edge of a predicate with another name, `None` for none."""
         statement = _statement(item)
         if statement is None:
             return None
@@ -182,7 +182,7 @@ def _append(values: JsonObject, keys: Sequence[str], items: list[JsonValue]) -> 
         values[key] = [*_list_items(values.get(key)), *items]
 
 
-# Groups that are made of what tools have in common, each an address of its own.
+# Groups that are made of common features of tools, each an address of its own.
 _GENERATED = ("domain:", "source-domain:", "category:")
 
 
@@ -193,7 +193,7 @@ def portable_texts(
 ) -> Sequence[SourceDocument]:
     """Return the *texts* of a bundle as every reader takes them.
 
-    The *documents* are of its tools, the *pages* of none, links resolved, those of prose included.
+    The *documents* are of its tools, the *pages* of none; links are resolved, also in prose.
     """
     found = {document.path: document for document in (*documents, *pages)}
     portable = _PortableWriter(list(found.values()))
@@ -207,7 +207,7 @@ def portable_texts(
 
 
 def rewritten_pieces(documents: Iterable[ReadDocument]) -> Iterator[Diagnostic]:
-    """Return what bundles have otherwise than *documents*, since other readers would reject it."""
+    """Report the parts of *documents* that bundles change, since other readers reject them."""
     for read in documents:
         for item in (read, *read.about):
             if dotnet.names_rdf(item.document.further):
@@ -240,7 +240,7 @@ class _PortableWriter:
             return text  # longer than any that can be read, since it was written
         stated = front.values
         if not has_uri:
-            # Where other readers find none that they take, they make one of the path.
+            # Other readers that find no name make one of the path.
             if all(stated.get(key) != uri for key in URI_KEYS):
                 others = {key: value for key, value in stated.items() if key not in URI_KEYS}
                 stated = {URI_KEYS[0]: uri, **others}
@@ -269,7 +269,7 @@ class _PortableWriter:
 
 
 def _distinct_ids(documents: Sequence[ToolDocument]) -> Mapping[str, str]:
-    """Return identifiers for groups, things and topics; a target that nobody bears has none."""
+    """Return identifiers for groups, things and topics; an unknown target has none."""
     groups = {group for document in documents for group in document.groups}
     stated = [
         one
@@ -293,7 +293,7 @@ def _with_values(
 ) -> SourceDocument:
     """Return *text*, which is *content* with the front matter *front*, with other *values*."""
     relates = not front.values.keys().isdisjoint((*GRAPH_KEYS, *_EDGES, *_ENTITIES))
-    # Other readers refuse, or miss, front matter of which nothing changes.
+    # Other readers refuse, or miss, front matter in which nothing changes.
     is_misread = is_disputed(front.text) or (relates and is_hidden(content))
     if values == front.values and not is_misread:
         return text
@@ -311,14 +311,14 @@ _MOST_SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class ReaderFinding:
-    """Something that another reader refuses, or reads otherwise.
+    """Something that another reader refuses, or reads differently.
 
     Attributes:
-        severity: `error` where it loads nothing, `warning` where something is lost or falls
-            together, `info` where it reads something else on purpose.
-        rule: What is wrong: `name`, `refused`, `unresolved`, `together`, `unread` or `differs`.
-        place: The file, and the line where there is one.
-        message: What becomes of it.
+        severity: `error` if it loads nothing, `warning` if something is lost or falls
+            together, `info` if it reads something differently on purpose.
+        rule: The kind: `name`, `refused`, `unresolved`, `together`, `unread` or `differs`.
+        place: The file, and the line if there is one.
+        message: The effect.
     """
 
     severity: SeverityName
@@ -328,7 +328,7 @@ class ReaderFinding:
 
 
 def named_findings(file: str) -> Sequence[ReaderFinding]:
-    """Return what keeps the .NET gateway from reading *file* as a bundle: its name."""
+    """Return the reason why the .NET gateway cannot read *file* as a bundle: its name."""
     message = (
         "a file whose name does not end in .json is read as one text, and searches find nothing:"
         f" write the bundle to {file}.json"
@@ -340,7 +340,7 @@ def named_findings(file: str) -> Sequence[ReaderFinding]:
 def reader_findings(
     documents: Iterable[SourceDocument], targets: LinkTargets
 ) -> Sequence[ReaderFinding]:
-    """Return what the .NET library makes of *documents* that their authors may not expect.
+    """Return the readings of *documents* by the .NET library that their authors may not expect.
 
     The documents are as the file has them; mcpg takes the names of their relations for *targets*.
     """
@@ -353,9 +353,9 @@ def reader_findings(
         lines = LineNumbers(front.text, document.place or document.path, front.text_line)
         if document.canonical_uri is not None and not dotnet.is_uri(document.canonical_uri):
             message = f"{document.canonical_uri!r} is not an absolute URI"
-            found.append(_refused(message, lines.place))
+            found.append(_report_refusal(message, lines.place))
         refused = dotnet.portable_values(front.values)[1]
-        found += (_refused(change.reason, lines.at(*change.path)) for change in refused)
+        found += (_report_refusal(change.reason, lines.at(*change.path)) for change in refused)
         for key, held in front.values.items():
             found += (_differs(text, lines.at(*path)) for path, text in _differences(key, held))
         for one in dotnet.named_nodes(front.values):
@@ -389,7 +389,7 @@ def _front(document: SourceDocument, found: list[ReaderFinding]) -> front_matter
         if text is not None and dotnet.reads_yaml(text):
             found.append(_differs(f"it is read, though mcpg refuses it: {fault.message}", at))
         else:
-            found.append(_refused(fault.message, at))
+            found.append(_report_refusal(fault.message, at))
         return None
     if content.startswith((" ", "\t", "\n")) and front.line > 1:
         message = "below an empty line, front matter is prose"
@@ -399,7 +399,7 @@ def _front(document: SourceDocument, found: list[ReaderFinding]) -> front_matter
 
 
 def _differences(key: str, held: JsonValue) -> Iterator[tuple[tuple[str | int, ...], str]]:
-    """Return where *held* is read otherwise than mcpg reads it on purpose, and how."""
+    """Yield the parts of *held* that are deliberately read otherwise than by mcpg, and how."""
     kind = key.strip().lower()
     if kind == "authors":
         yield (key,), "`authors` is ignored; `author` is read"
@@ -427,7 +427,7 @@ def _literals(stated: JsonValue) -> Iterator[str]:
         yield f"the number or truth value {stated!r} is a plain text"
 
 
-def _refused(reason: str, place: str) -> ReaderFinding:
+def _report_refusal(reason: str, place: str) -> ReaderFinding:
     message = f"the whole bundle is refused: {reason}"
     return ReaderFinding(Severity.ERROR, "refused", place, message)
 

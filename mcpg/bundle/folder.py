@@ -36,11 +36,11 @@ from mcpg.files import (
 from mcpg.text.json_values import JsonObject, JsonValue
 
 LOCK_NAME = ".mcpg-generated.json"
-"""The file in an output folder that records what was written there."""
+"""The file in an output folder that records the files written there."""
 
 _LOCK_VERSION = 1
 _WRITTEN = "written"
-"""The member that is true where the record has no files but those that were written."""
+"""The member that is true if the record has only files that were written."""
 
 _EMPTY = f"sha256:{hashlib.sha256().hexdigest()}"
 _MOST_SHOWN = 5
@@ -49,18 +49,18 @@ _PIECE = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class FolderPlan:
-    """What writing documents into a folder would do. All paths are relative and sorted.
+    """The effect of writing documents into a folder. All paths are relative and sorted.
 
     Attributes:
         create: Paths of files that are not there yet.
         update: Paths of files of ours that change.
-        unchanged: Paths of files that stand already as they shall.
+        unchanged: Paths of files that are already up to date.
         obsolete: Paths of files of ours, not edited since, that no document is for any more.
         conflicts: Paths of files that would be overwritten and that a person made or edited.
         kept: Paths of files of ours that no document is for any more and that a person edited.
-        renamed: Paths of files of ours that a document is for under another spelling, where the
-            file system takes both spellings for one file.
-        sources: Paths of files from which their own documents were read, whoever wrote them.
+        renamed: Paths of files of ours that a document has under another spelling, if the file
+            system treats both spellings as one file.
+        sources: Paths of files that their own documents were read from, whoever wrote them.
         recorded: Digest of every file of ours, by path.
     """
 
@@ -78,21 +78,21 @@ class FolderPlan:
 
     @property
     def is_current(self) -> bool:
-        """Whether the folder holds exactly these documents already."""
+        """Whether the folder has exactly these documents already."""
         return not (self.create or self.update or self.obsolete or self.conflicts)
 
 
 def plan_folder(root: Path | str, documents: Sequence[SourceDocument]) -> FolderPlan:
-    """See what writing *documents* into the folder *root*, which need not exist, would do.
+    """Return the effect of writing *documents* into the folder *root*, which need not exist.
 
-    A file is ours when its content is what the folder's record says was written. Any other file
-    where a document would go is a conflict, unless it holds the document's text already. A URI that
-    only *documents* state, and not their texts, is put into the front matter.
+    A file is ours if its content matches the folder's record. Any other file in the place of a
+    document is a conflict, unless it has the document's text already. A URI that only *documents*
+    have, and not their texts, is put into the front matter.
 
     Raises:
         BundleError: A document's path climbs out of the folder, or its text is blank.
-        OutputError: A path leads out of the folder through a symbolic link, or stands for two
-            documents; *root* is a file; or the folder's record is damaged or a symbolic link.
+        OutputError: A path leaves the folder through a symbolic link, or belongs to two documents;
+            *root* is a file; or the folder's record is damaged or a symbolic link.
     """
     folder = Path(root)
     if exists(folder) and not is_folder(folder):
@@ -135,11 +135,11 @@ def _make_plan(folder: Path, wanted: Mapping[str, str], sources: frozenset[str])
 
 
 def apply_plan(plan: FolderPlan, *, prune: bool = False, force: bool = False) -> FolderPlan:
-    """Write what *plan* says, and return the plan that was carried out.
+    """Write the files of *plan*, and return the plan that was carried out.
 
-    The digests of what will be written are recorded first, so that a run that is killed, or out of
-    disk, leaves no file that the next one takes for a person's. The folder is locked meanwhile, and
-    the plan is made anew, for a person or another run may have written there since. To *prune*
+    The digests of all files to write are recorded first, so that a run that is killed, or out of
+    disk, leaves no file that the next one mistakes for a person's. The folder is locked meanwhile,
+    and the plan is made again, for a person or another run may have written there since. To *prune*
     removes obsolete files, *force* overwrites those in conflict.
 
     Raises:
@@ -160,7 +160,7 @@ def _check_conflicts(plan: FolderPlan, *, force: bool) -> None:
     shown = ", ".join(plan.conflicts[:_MOST_SHOWN])
     more = len(plan.conflicts) - _MOST_SHOWN
     rest = f" and {more} more" if more > 0 else ""
-    fault = f"holds files that were made or edited by someone else: {shown}{rest}"
+    fault = f"has files that were made or edited by someone else: {shown}{rest}"
     remedy = "move your edits into a hints file or another folder, or overwrite with --force"
     raise _make_refusal(plan.root, f"{fault}; nothing was written", remedy)
 
@@ -181,10 +181,10 @@ def _carry_out(plan: FolderPlan, *, prune: bool) -> None:
             raise _make_refusal(plan.root, message, "remove it by hand") from fault
     for path in plan.recorded.keys() - plan.documents.keys() if prune else ():
         with contextlib.suppress(OSError):
-            # A folder that holds anything else refuses to go, and so do those above it.
+            # A folder with anything else in it cannot be removed, nor can those above it.
             for folder in Path(path).parents[:-1]:
                 (plan.root / folder).rmdir()
-    # What stands unchanged in its own source may be a person's, or edited by one.
+    # A file that is unchanged in its own source may be a person's, or edited by one.
     own = plan.sources.difference(written)
     left = own if prune else {*own, *plan.obsolete}
     kept = {path: plan.recorded[path] for path in plan.recorded.keys() & left}
@@ -193,7 +193,7 @@ def _carry_out(plan: FolderPlan, *, prune: bool) -> None:
 
 
 def generated_documents(root: Path | str) -> tuple[SourceDocument, ...]:
-    """Return the documents in the folder *root* that `apply_plan` wrote and nobody edited since.
+    """Return the documents in the folder *root* that `apply_plan` wrote, unedited since.
 
     Raises `OutputError` as `plan_folder` does.
     """
@@ -235,7 +235,7 @@ def _is_one(first: Path, second: Path) -> bool:
 
 
 def _find_state(root: Path, path: str, text: str | None, recorded: Mapping[str, str]) -> str:
-    """Return what is to be done about a file that shall hold *text*, or shall no longer be."""
+    """Return the action for a file that shall have *text*, or shall no longer be."""
     found = _digest_file(root / path)
     if found is None:
         return "gone" if text is None else "create"
@@ -249,7 +249,7 @@ def _find_state(root: Path, path: str, text: str | None, recorded: Mapping[str, 
 
 
 def _digest_file(path: Path) -> str | None:
-    """Return the digest of a file, `None` if there is none, "" for what cannot be read as one."""
+    """Return the digest of a file, `None` if there is none, "" if it cannot be read as one."""
     if exists(path) and not is_file(path):
         return ""
     try:
@@ -286,7 +286,7 @@ def _read_lock(root: Path) -> dict[str, str]:
         )
     recorded, pending = _keep_safe(files), _keep_safe(record.get("pending"))
     if record.get(_WRITTEN) is not True:
-        # Earlier versions recorded files of a person as well.
+        # Earlier versions also recorded files of a person.
         recorded = {path: one for path, one in recorded.items() if _may_be_ours(root / path)}
     # A run that broke off has written some of the files that it recorded as pending.
     unwritten = (
@@ -308,7 +308,7 @@ def _may_be_ours(path: Path) -> bool:
 
 
 def _keep_safe(files: JsonValue) -> dict[str, str]:
-    """Return the digests by path of a record, whose paths must be as safe as a document's."""
+    """Return the digests by path of a record, with only paths as safe as a document's."""
     return {
         path: digest
         for path, digest in (files.items() if isinstance(files, dict) else ())
@@ -345,9 +345,9 @@ def read_bundle(path: Path | str) -> Bundle:
     """Read the bundle file at *path*.
 
     Raises:
-        NotFoundError: There is no such file.
+        NotFoundError: The file does not exist.
         InputError: It cannot be read.
-        BundleError: It is no bundle, or a damaged one.
+        BundleError: It is not a bundle, or a damaged one.
     """
     # One byte more than a bundle may have, so that the limit is reported as a bundle's own.
     return decode_bundle(read_bytes(path, MAX_BYTES + 1), str(path))
@@ -358,7 +358,7 @@ def write_bundle(path: Path | str, bundle: Bundle, *, force: bool = False) -> bo
 
     Raises:
         BundleError: The bundle cannot be written as it is.
-        OutputError: The file cannot be written, or is no bundle and *force* is not set.
+        OutputError: The file cannot be written, or is not a bundle and *force* is not set.
     """
     return write_encoded(path, encode_bundle(bundle), force=force)
 
@@ -384,9 +384,9 @@ def write_encoded(path: Path | str, data: bytes | Iterable[bytes], *, force: boo
 def _compare_beginning(
     path: Path | str, parts: Iterator[bytes]
 ) -> tuple[int, bytes, Iterator[bytes] | None]:
-    """Return size and digest of what the file at *path* begins with of *parts*, and the others.
+    """Return size and digest of the *parts* that the file at *path* begins with, and the others.
 
-    The others are `None` where the file holds *parts* and nothing else: none is made twice.
+    The others are `None` if the file has only *parts*: none is made twice.
     """
     size, digest = 0, hashlib.sha256()
     try:
@@ -417,7 +417,7 @@ def _is_replaceable(path: Path | str) -> bool:
     with open(path, "rb", opener=open_at_once) as stream:
         start = stream.read(_START)
     if not start or _OURS.match(start):
-        # A damaged bundle is ours to replace: rebuilding it is what its error message advises.
+        # A damaged bundle is ours to replace: its error message advises to rebuild it.
         return True
     try:
         data = read_bytes(path, MAX_BYTES)

@@ -1,4 +1,4 @@
-"""The links that documents state: resolved, joined with hints, and as edges.
+"""The links in documents: resolved, joined with hints, and as edges.
 
 Edges written out in front matter and links in prose need no place in a list of links: a reader of
 the document finds them again, so its text stays unchanged.
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from mcpg.sources.model import RawFile
 
 _GENERATED = ("Tool Identity", "Execution Contract", "Input Schema", "Output Schema")
-# As HTML, Markdown Extra and its kin state them, and notes whose blocks have names.
+# Ids in HTML, Markdown Extra and similar formats, and notes whose blocks have names.
 _STATED_ID = re.compile(
     r"\b(?:id|name)=[\"']?([^\"'\s>}]+)|\{[^{}\n]*?#([^\"'\s>}]+)|(?:^|[ \t])\^([\w-]+)[ \t]*$",
     re.MULTILINE,
@@ -61,7 +61,7 @@ _STATED_ID = re.compile(
 _HTML_HEADING = re.compile(r"<h([1-6])\b[^<>]*>(.{1,300}?)</h\1>", re.IGNORECASE | re.DOTALL)
 _TAG = re.compile(r"<[^<>]*>")
 _ANYWHERE = ("", "top")
-# What programs that show a file name beside its headings: lines of its text, words, footnotes.
+# Fragments of programs that show a file name beside its headings: lines, words, footnotes.
 _NO_HEADING = re.compile(r"L\d+(?:C\d+)?(?:-L?\d+(?:C\d+)?)?\Z|:~:|fn(?:ref)?[:-]?\d+\Z")
 _BY_GITHUB = "user-content-"
 _MOST_HEADINGS_SUGGESTED = 50  # no more warnings of a kind are shown
@@ -81,16 +81,16 @@ class Headings:
         self._left = _MOST_HEADINGS_SUGGESTED
 
     def fault(self, reference: Reference, uri: str) -> str:
-        """Return what is wrong with the heading of a *reference* to *uri*, "" for nothing."""
+        """Return the fault of the heading in a *reference* to *uri*, "" for none."""
         fragment = unquote(reference.target.partition("#")[2])
         if reference.is_wiki:
-            # Headings below headings, of which the last is meant.
+            # Headings below headings: the last counts.
             fragment = fragment.rpartition("#")[2]
         key = _anchor_key(fragment.removeprefix(_BY_GITHUB))
         if key in _ANYWHERE or _NO_HEADING.match(fragment):
             return ""
         # Most links are right, and lines are read much faster than Markdown.
-        keys = {key, key.rstrip("0123456789")}  # programs count what is headed alike
+        keys = {key, key.rstrip("0123456789")}  # programs number equal headings
         if not keys.isdisjoint(self._collect_plain_keys(uri)):
             return ""
         anchors = self._collect_anchors(uri)
@@ -115,7 +115,7 @@ class Headings:
         return self._plain[uri]
 
     def _collect_anchors(self, uri: str) -> dict[str, str] | None:
-        """Return what may stand behind `#`, by what its spellings share; `None` if unknown."""
+        """Return the possible fragments, by their folded spelling; `None` if unknown."""
         if uri not in self._known:
             texts = self._texts(uri)
             anchors = [*map(_slug, _GENERATED)]
@@ -128,7 +128,7 @@ class Headings:
         return self._known[uri]
 
     def _texts(self, uri: str) -> list[str]:
-        """Return the texts that are written of a document, none where it is not at hand."""
+        """Return the texts that are written of a document, none if it is not at hand."""
         item = self._items.get(uri)
         return [one.source.content for one in (item, *item.about)] if item else []
 
@@ -142,16 +142,16 @@ def _anchor_key(fragment: str) -> str:
 
 
 Suggest = Callable[[str], str]
-"""Returns advice on a name that nobody bears, such as one that is nearly the same; "" for none."""
+"""Returns advice on an unknown name, such as a similar name; "" for none."""
 
 
 def resolve_links(
     item: ReadDocument, targets: LinkTargets, suggest: Suggest = lambda _: ""
 ) -> tuple[ToolDocument, list[Diagnostic]]:
-    """Put the URI of the document that is meant into each link of the document of *item*.
+    """Put the URI of the target document into each link of the document of *item*.
 
-    A link whose target nobody bears stays as it is, with a diagnostic; of two that come to the same
-    document the first stays. One to the document itself says nothing and is left out.
+    A link with an unknown target stays as it is, with a diagnostic; of two to the same document
+    the first stays. A link to the document itself is left out.
     """
     document = item.document
     links: dict[tuple[EdgeKind, str], Link] = {}
@@ -192,9 +192,9 @@ def _find_link_places(item: ReadDocument) -> dict[tuple[EdgeKind, str], str]:
 
 
 class NameSuggester:
-    """Suggests the document that an unknown target may be a slip of.
+    """Suggests the document that an unknown target may be a misspelling of.
 
-    *tools* returns the ids of tools whose names are like one; *pages* are documents of no tool.
+    *tools* returns the ids of tools with similar names; *pages* are documents of no tool.
     """
 
     def __init__(
@@ -231,7 +231,7 @@ def with_asserted(
     edges: Mapping[EdgeKind, Iterable[Edge]],
     addresses: Mapping[str, tuple[str, str]],
 ) -> ToolDocument:
-    """Put what hints assert before the links of *document*, unless its author says it already.
+    """Put the edges of hints before the links of *document*, unless its author has them already.
 
     Its links are resolved; *addresses* are path and URI of every tool, by id.
     """
@@ -249,7 +249,7 @@ def with_asserted(
 def read_relations(
     document: ToolDocument, tool_id: str, by_uri: Mapping[str, str]
 ) -> ToolRelations:
-    """Return the relations that *document* states, its links resolved, as those of its tool.
+    """Return the relations in *document*, its links resolved, as those of its tool.
 
     *by_uri* has the ids of tools by the URIs of their documents, "" for pages.
     """
@@ -264,14 +264,14 @@ def read_relations(
 
 
 PROSE_WEIGHT = 0.5
-"""Weight of an edge that a link in prose makes: said, but not said to be a relation."""
+"""Weight of an edge that a link in prose makes: it is not declared as a relation."""
 
 PROSE_REASON = "its text links to it"
 """The reason of an edge that a link in prose makes."""
 
 _LOCAL_NAME = re.compile(r"[^#/:]*\Z")
 MEMBER = "memberof"
-"""What a predicate of membership means; others mean an edge of some kind."""
+"""The meaning of predicates of membership; others mean an edge of some kind."""
 
 _KINDS: Mapping[str, EdgeKind | str] = {
     "relatedto": EdgeKind.RELATED,
@@ -285,11 +285,11 @@ _MOST_SHOWN = 2
 _MOST_SUGGESTED = 20
 _MOST_COMPARED = 2_000
 LINK_MARKS = ("](", "[[", "]:")
-"""One of these stands in every text that holds a link."""
+"""Every text with a link has one of these."""
 
 _PAGE = (".md", ".markdown", ".mdx")
 _TEXT = (".txt", ".text")
-# What notes show by a wiki link of its own.
+# Files that notes show by a wiki link of its own.
 _SHOWN_FILES = (
     *(".png", ".jpg", ".jpeg", ".gif", ".svg", ".webp", ".avif", ".bmp", ".pdf", ".canvas"),
     *(".mp3", ".mp4", ".wav", ".webm", ".ogg", ".mov"),
@@ -300,7 +300,7 @@ _QUALIFIED = re.compile(r"[\w.-]+::[\w.-]+")
 
 @dataclass(slots=True)
 class StatedRelations:
-    """What documents state, by the URI of the document that it is said of."""
+    """The relations in documents, by the URI of the document that they are about."""
 
     links: defaultdict[str, list[Link]] = field(default_factory=lambda: defaultdict(list))
     groups: defaultdict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
@@ -314,9 +314,9 @@ def stated_edges(
     others: Iterable[str] = (),
     suggest: Suggest = lambda _: "",
 ) -> StatedRelations:
-    """Gather what documents and pages, whose statements count as well, state.
+    """Gather the relations in documents and pages.
 
-    Links may lead to *others* as well, which are no documents.
+    Links may also lead to *others*, which are not documents.
     """
     stated = StatedRelations()
     pages = list(pages)
@@ -348,7 +348,7 @@ def stated_edges(
 
 
 def with_stated(document: ToolDocument, stated: StatedRelations) -> ToolDocument:
-    """Return *document* with what is stated of it; what its own lists say comes first."""
+    """Return *document* with the *stated* relations; those of its own lists come first."""
     uri = document.uri
     if uri not in stated.links and uri not in stated.groups:
         return document
@@ -360,7 +360,7 @@ def with_stated(document: ToolDocument, stated: StatedRelations) -> ToolDocument
             authored.append(link)
             known.add(link.target)
     groups = dict.fromkeys((*document.groups, *stated.groups.get(uri, ())))
-    # Those that others derived come last, and those of the author are there already.
+    # Derived links come last, and those of the author are there already.
     return replace(document, links=joined_links(authored, document.links), groups=tuple(groups))
 
 
@@ -377,15 +377,15 @@ def _plain_name(predicate: str) -> str:
 def _take_statements(
     document: ToolDocument, targets: LinkTargets, stated: StatedRelations
 ) -> Iterator[str]:
-    """Put the edges that *document* writes out into *stated*; return ends that lead nowhere.
+    """Put the edges that *document* writes out into *stated*; return unresolved ends.
 
-    An end that is a path or `source::name` leads to a document, and any other may be a thing.
+    An end that is a path or `source::name` means a document, and any other may be a thing.
     """
     for statement in parse_facts(document.further).statements if document.further else ():
         subject: str | None = document.uri
         if not means_itself(statement.subject):
             subject = targets.resolve(statement.subject, document.path)
-        # Of a page the statement itself stands in the graph.
+        # The statement of a page itself is in the graph.
         if subject is not None and targets.by_uri[subject]:
             kind, other = parse_predicate(statement.predicate), statement.object
             is_itself = means_itself(other)
@@ -411,7 +411,7 @@ def _take_references(
     stated: StatedRelations,
     headings: Headings,
 ) -> Iterator[Reference]:
-    """Put the links in the prose of *item* into *stated*; return those that lead nowhere."""
+    """Put the links in the prose of *item* into *stated*; return the unresolved ones."""
     document = item.document
     if not any(mark in document.body for mark in LINK_MARKS):
         return
@@ -445,7 +445,7 @@ def _report_link(
 
 
 def _things(items: Iterable[ReadDocument]) -> Iterator[str]:
-    """Return what documents call topics, things, groups and ends of statements."""
+    """Return the names of topics, things, groups and ends of statements in documents."""
     for item in items:
         yield from map(path_key, item.document.groups)
         facts = parse_facts(item.document.further)
@@ -456,23 +456,23 @@ def _things(items: Iterable[ReadDocument]) -> Iterator[str]:
 
 
 def meanings(reference: Reference) -> Iterator[str]:
-    """Return what a link can lead to; an ordinary one leads to an address, not to a name."""
+    """Return the possible meanings of a link; an ordinary one is an address, not a name."""
     written = reference.target.removesuffix(reference.suffix).strip()
     address = unquote(written).strip()
     if reference.is_wiki:
-        # A name may have what looks like a fragment.
+        # A name may have a part that looks like a fragment.
         yield from dict.fromkeys((reference.target.strip(), written))
     elif address.startswith(_TOOL_SCHEME):
         yield address.removeprefix(_TOOL_SCHEME)
     elif "/" in address or address.casefold().endswith((*_PAGE, *_TEXT)):
-        # The URI of a document keeps its escapes, and a path in the bundle as well.
+        # The URI of a document keeps its escapes, and so does a path in the bundle.
         yield from dict.fromkeys((address, written))
 
 
 def _is_broken(
     reference: Reference, meant: list[str], document: ToolDocument, names: set[str]
 ) -> bool:
-    """Return whether a link leads to a document that is not there; a wiki link may name a thing."""
+    """Return whether a link leads to a missing document; a wiki link may name a thing."""
     if reference.is_wiki:
         is_name = bool(meant) and bool(meant[0]) and "://" not in meant[0]
         return is_name and not meant[-1].casefold().endswith(_SHOWN_FILES)
@@ -490,7 +490,7 @@ def _file_name(path: str) -> str:
 
 
 _SHOWN = 3
-_BOTH = "; "  # between what was observed and what was inferred
+_BOTH = "; "  # between observed and inferred evidence
 
 
 class ObservedEdges(NamedTuple):
@@ -510,8 +510,8 @@ def observed_edges(
 ) -> tuple[ObservedEdges | None, list[Diagnostic]]:
     """Return the edges that observed calls show, and diagnostics.
 
-    Several files are counted together. A file that is damaged is left out, as is what was observed
-    of others than *tools*. There are no edges, but `None`, where no file can be used.
+    Several files are counted together. A file that is damaged is left out, as are calls of tools
+    other than *tools*. The edges are `None` if no file can be used.
     """
     if not files:
         return None, []
@@ -555,7 +555,7 @@ def _report_unknown_tools(
     shown = ", ".join(repr(name[:80]) for name in unknown[:_SHOWN])
     more = ", ..." if len(unknown) > _SHOWN else ""
     message = f"{format_count(len(unknown), 'observed tool')} of no source: {shown}{more}"
-    # Tools come and go; a file of which nothing is known is likely another's.
+    # Tools come and go; a file without any known tool is likely another's.
     report = warning if len(unknown) == len(names) else info
     return [report(Code.OBSERVED_TOOL_UNKNOWN, message, place)]
 
@@ -563,11 +563,10 @@ def _report_unknown_tools(
 def with_observed(
     document: ToolDocument, found: ObservedEdges, addresses: Mapping[str, tuple[str, str]]
 ) -> ToolDocument:
-    """Return *document*, its links resolved, with what was observed of its tool instead of before.
+    """Return *document*, its links resolved, with new observed edges instead of its earlier ones.
 
-    What an author states stays as it is. Of an edge that is inferred as well, the greater weight
-    and both reasons count. A next step that is inferred is left out where calls show the other
-    order.
+    Links of an author stay as they are. An edge that is also inferred has the greater weight and
+    both reasons. An inferred next step is left out if calls show the reverse order.
     """
     authored, others = [], {}
     for link in document.links:
@@ -576,7 +575,7 @@ def with_observed(
         elif link.origin is not EdgeOrigin.OBSERVED:
             others[link.kind, link.target] = link
         elif reason := link.reason.partition(_BOTH)[2]:
-            # Documents hold one weight for both, so what was inferred is known by its upper bound.
+            # Documents have one weight for both, so the inferred part is known by its upper bound.
             origin = EdgeOrigin.SCHEMA if link.fields else EdgeOrigin.INFERRED
             part = COVERAGE_FACTORS[link.coverage] if link.coverage else 1.0
             weight = min(link.weight, compute_weight(link.kind, origin, part))

@@ -1,6 +1,6 @@
 """Merge documents that are not a tool's own: pages beside the tools, and texts about a tool.
 
-An author's links are relative to the author's own file. The bundle holds the text at another path,
+An author's links are relative to the author's own file. The bundle has the text at another path,
 perhaps merged with other texts. So links become addresses that are valid in the whole bundle, and a
 text stays as it is only if it means the same there.
 """
@@ -41,7 +41,7 @@ from mcpg.text.spelling import likeliest
 
 @dataclass(frozen=True, slots=True)
 class DocumentGroups:
-    """Documents by what they are.
+    """Documents by kind.
 
     Attributes:
         tools: Tools of manifests that no document describes or is about.
@@ -67,17 +67,16 @@ def sort_documents(
     """Separate documents of tools, documents about a tool, and pages.
 
     A document is about a tool when its key `tool` names one, or when it names none itself and its
-    URI is that of a tool's document, or its file is called like exactly one tool of the others; of
-    several, the one of its own source. It is a page when its key `tool` is `false` or names nothing
-    that is there. A document that names its tool stands for the manifest's entry of the same source
-    and name.
+    URI is that of a tool's document, or its file is named like exactly one of the other tools; a
+    tool of its own source comes first. It is a page when its key `tool` is `false` or names no
+    tool. A document that names its tool replaces the manifest's entry of the same source and name.
 
     Args:
         tools: The tools of manifests.
         read: All documents.
         reserved: Ids that no tool may get, in any case.
-        hosted: Whether the documents were made for these tools: then one that names another tool
-            is about that of its URI, or, where a person wrote it, about the only tool there is.
+        hosted: Whether the documents were made for these tools: then a document that names another
+            tool is about that of its URI, or, if a person wrote it, about the only tool there is.
     """
     if not read:
         return DocumentGroups(tuple(tools), (), (), (), ())
@@ -137,7 +136,7 @@ def _without(read: Iterable[ReadDocument], some: Iterable[ReadDocument]) -> list
 def _find_adopting_tools(
     documents: Iterable[ReadDocument], tools: Sequence[Tool], *, hosted: bool
 ) -> dict[int, Tool]:
-    """Find the tools of documents that are no tool's by name, by identity of the document."""
+    """Find the tools of documents that match none by name, by identity of the document."""
     by_uri = {tool_uri(*tool.key): tool for tool in tools}
     keys = {tool.key for tool in tools}
     found: dict[int, Tool] = {}
@@ -167,7 +166,7 @@ def names_no_tool(item: ReadDocument) -> bool:
 
 
 def _claim(item: ReadDocument) -> str | None:
-    """Return the tool that a document says it is about, "" for none, `None` without the key."""
+    """Return the tool in the key of a document, "" for none, `None` without the key."""
     further = item.document.further
     if TOOL_KEY not in further:
         return None
@@ -176,7 +175,7 @@ def _claim(item: ReadDocument) -> str | None:
 
 
 def _first_of_equals(tools: Iterable[Tool], read: Iterable[ReadDocument]) -> dict[int, Tool]:
-    """Return for each tool, by identity, the first that says the same."""
+    """Return for each tool, by identity, the first with the same content."""
     groups: defaultdict[tuple[str, str], list[Tool]] = defaultdict(list)
     for tool in (*tools, *(item.document.tool for item in read)):
         groups[tool.key].append(tool)
@@ -202,13 +201,13 @@ class _ToolNames:
                 self._by_key[key].append(tool)
 
     def find_namesake(self, nameless: Tool) -> Tool | None:
-        """Return the one tool with the name of *nameless*; of several, the one of its source."""
+        """Return the single tool with the name of *nameless*; of several, its source's."""
         found = self._by_name.get(nameless.name, [])
         own = [tool for tool in found if tool.source_id == nameless.source_id] or found
         return own[0] if len(own) == 1 else None
 
     def find_claimed(self, claim: str, reserved: Collection[str]) -> Tool | None:
-        """Return the one tool that *claim* names, `None` for none or several."""
+        """Return the single tool that *claim* names, `None` for none or several."""
         found = self._by_key.get(claim, [])
         if len(found) == 1:
             return found[0]
@@ -219,7 +218,7 @@ class _ToolNames:
         return self._by_id.get(claim)
 
     def advice(self, claim: str) -> str:
-        """Return what to write instead of *claim*, which names no tool; "" where that is open."""
+        """Return the remedy for *claim*, which names no tool; "" if that is open."""
         if claim.casefold() in _NO_TOOL:
             return "; did you mean `tool: false`?"
         if len(self._by_key.get(claim, ())) > 1:
@@ -230,12 +229,12 @@ class _ToolNames:
 
 
 def _with_pages_about(item: ReadDocument, pages: Sequence[ReadDocument]) -> ReadDocument:
-    """Return the document of a tool with those that are about it; their hints become the tool's."""
+    """Return the document of a tool with the *pages* about it; their hints become the tool's."""
     tool = item.document.tool
     tools = [*(page.document.tool for page in reversed(pages)), tool]
     hints = Hints.merge(*(one.hints for one in tools))
     generated = Hints.merge(*(one.generated for one in tools))
-    # A page may say, by empty lists alone, that its tool has no relations.
+    # A page with only empty lists declares that its tool has no relations.
     states_relations = item.document.states_relations or any(
         about.states_relations and not (about.links or about.groups)
         for about in (page.document for page in pages)
@@ -249,10 +248,10 @@ def _with_pages_about(item: ReadDocument, pages: Sequence[ReadDocument]) -> Read
 
 
 def _make_document(tool: Tool, pages: Sequence[ReadDocument]) -> ReadDocument:
-    """Return the document of a tool that has none yet, where the first of *pages* stands."""
+    """Return the document of a tool that has none yet, in the place of the first of *pages*."""
     page = pages[0].document
     uri = tool_uri(*tool.key) if page.uri == tool_uri(*page.tool.key) else page.uri
-    # Relations that the page states are added to what is inferred.
+    # Relations in the page are added to the inferred ones.
     document = ToolDocument(tool, page.path, uri, states_relations=False)
     return _with_pages_about(ReadDocument(pages[0].source, document), pages)
 
@@ -302,14 +301,14 @@ _STATED_ENDS = ("subject", "object", "target")
 
 @dataclass(frozen=True, slots=True)
 class DocumentPlaces:
-    """Where documents go, and what leads to them.
+    """The places of documents, and the names that lead to them.
 
     Attributes:
         addresses: Path and URI of every tool, by id.
         kept: What links mean in the bundle.
-        written: What links mean where they were written: paths from before lead on as well.
+        written: What links mean where they were written: former paths also work.
         namesakes: Names that several tools have.
-        suggest: Suggests the document that an unknown target may be a slip of.
+        suggest: Suggests the document that an unknown target may be a misspelling of.
     """
 
     addresses: Mapping[str, tuple[str, str]]
@@ -323,10 +322,9 @@ class DocumentPlaces:
 def _settle(
     by_tool: Mapping[str, ReadDocument], places: DocumentPlaces
 ) -> tuple[dict[str, ReadDocument], list[Diagnostic]]:
-    """Join the documents of each tool into one, which holds wherever the bundle is read.
+    """Join the documents of each tool into one, valid wherever the bundle is read.
 
-    They are in order of their paths, links and all as in the bundle; with them comes what was
-    found.
+    They are in order of their paths, with links as in the bundle; diagnostics come with them.
     """
     settled: dict[str, ReadDocument] = {}
     diagnostics: list[Diagnostic] = []
@@ -369,7 +367,7 @@ def _merged_document(
 
 
 def _prose(about: ToolDocument) -> str:
-    """Return what a document about a tool says to its readers: title, description, text."""
+    """Return the prose of a document about a tool: title, description, text."""
     title = f"# {one_line(about.tool.title)}" if about.tool.title else ""
     is_headed = title == one_line(about.body.partition("\n")[0])
     lead = "" if about.tool.description in about.body else about.tool.description
@@ -377,7 +375,7 @@ def _prose(about: ToolDocument) -> str:
 
 
 def _merge_keys(first: JsonObject, further: Iterable[JsonObject]) -> JsonObject:
-    """Join front-matter keys: lists one after the other, else the first that is said."""
+    """Join front-matter keys: lists are concatenated, else the first value counts."""
     merged = dict(first)
     lists: dict[str, list[JsonValue]] = {}
     for key, value in (item for members in further for item in members.items()):
@@ -387,7 +385,7 @@ def _merge_keys(first: JsonObject, further: Iterable[JsonObject]) -> JsonObject:
         if isinstance(held, list) and isinstance(value, list):
             lists.setdefault(key, list(held)).extend(value)
     for key, items in lists.items():
-        # What is equal as JSON has one text; lists and mappings cannot be keys themselves.
+        # Values that are equal as JSON have one text; lists and mappings cannot be keys themselves.
         known: dict[str, JsonValue] = {}
         for one in items:
             known.setdefault(json.dumps(one, sort_keys=True), one)
@@ -396,9 +394,9 @@ def _merge_keys(first: JsonObject, further: Iterable[JsonObject]) -> JsonObject:
 
 
 def _reads_back(item: ReadDocument, document: ToolDocument, places: DocumentPlaces) -> bool:
-    """Return whether the text of *item* says *document* to whoever reads it in the bundle."""
+    """Return whether the text of *item* reads as *document* in the bundle."""
     if item.document.tool.name in places.namesakes and names_no_tool(item):
-        # Where documents stand in a folder, it would be about one of the others.
+        # In a folder of documents, it would be about one of the others.
         return False
     is_moved = document.path != item.document.path or places.written is not places.kept
     if not is_moved and item.document.tool.source_id != places.source_id:
@@ -479,7 +477,7 @@ class _MovedText:
 
 @dataclass(frozen=True, slots=True)
 class LocatedDocuments:
-    """Documents where they go: those of tools by tool id, settled, and pages."""
+    """Documents in their places: those of tools by tool id, settled, and pages."""
 
     by_tool: Mapping[str, ReadDocument]
     places: DocumentPlaces
@@ -496,7 +494,7 @@ def locate_documents(
     pages = _place_pages(sorted_.pages, addresses.values())
     own_pages = [page.document for page in pages]
     kept = markdown.with_pages(markdown.collect_targets(catalog.tools, addresses), own_pages)
-    # Paths of documents that stand elsewhere in the bundle lead on to them, where that is clear.
+    # Former paths of documents still lead to them, if that is unambiguous.
     uris: defaultdict[str, set[str]] = defaultdict(set)
     for tool_id, item in by_tool.items():
         path, uri = addresses[tool_id]
@@ -518,7 +516,7 @@ def locate_documents(
 
 
 class _UniqueNames:
-    """Paths or URIs, none given twice; *suffix* stands behind the numbers of numbered ones."""
+    """Paths or URIs, all different; *suffix* follows the numbers of numbered ones."""
 
     def __init__(self, suffix: str, taken: Iterable[str] = ()) -> None:
         self._suffix = suffix
@@ -530,7 +528,7 @@ class _UniqueNames:
         for text in itertools.chain(wanted, (standard,)):
             if self._is_taken_now(text):
                 return text
-        # What was taken stays so: a number that was tried once need not be tried again.
+        # Taken texts stay taken: a number that was tried once need not be tried again.
         numbers = self._numbers.setdefault(path_key(standard), itertools.count(2))
         stem = standard.removesuffix(self._suffix) if joint else standard
         numbered = (f"{stem}{joint}{number}{self._suffix}" for number in numbers)
@@ -548,13 +546,13 @@ def _find_documents(
 ) -> tuple[dict[str, ReadDocument], list[Diagnostic]]:
     """Find the document of each tool that has one, by tool id.
 
-    A document whose tool the catalogue left out, as a repeat of another, is left out as well, with
-    a diagnostic when its words are other ones.
+    A document whose tool the catalog left out, as a repeat of another, is also left out, with a
+    diagnostic when its words are other ones.
     """
     counts = Counter(tool.key for tool in tools)
 
     def key(tool: Tool) -> tuple[str, str, str]:
-        """Return what a tool and its document have in common, whatever hints others add."""
+        """Return the common key of a tool and its document, whatever hints others add."""
         is_one = counts[tool.key] <= 1
         return *tool.key, "" if is_one else content_key(
             replace(tool, hints=Hints(), generated=NO_HINTS)
@@ -577,7 +575,7 @@ def _find_documents(
             message = (
                 f"this document describes the tool {tool.name!r} of {tool.source_id!r} as"
                 f" {kept.place if kept else 'a manifest'} does, but its text differs and is left"
-                f" out: join the texts, or name the tool by the key `tool` alone"
+                f" out: join the texts, or name the tool only by the key `tool`"
             )
             noticed.append(warning(Code.TEXT_LEFT_OUT, message, item.place))
     return found, noticed
@@ -588,7 +586,7 @@ def _assign_paths(
 ) -> tuple[dict[str, tuple[str, str]], list[Diagnostic]]:
     """Return every tool a path and a URI, by tool id.
 
-    A document keeps its own, any other tool gets the standard ones. Where two would share one, the
+    A document keeps its own, any other tool gets the standard ones. If two would share one, the
     later in order of tool id gives way, with a diagnostic when it is a document.
     """
     standard = uris_for(tools)
@@ -623,9 +621,8 @@ def _place_pages(
 ) -> list[ReadDocument]:
     """Return *pages* each a path and a URI that no tool and no other page has, in order of paths.
 
-    A page stays in its folder, so that its links lead where they led. It is read again where it
-    goes elsewhere: its text stays, and what it is called there is what whoever reads the bundle
-    will see.
+    A page stays in its folder, so that its relative links still work. A page that moves is read
+    again: its text stays, and it gets the name that readers of the bundle will see.
     """
     taken = list(addresses)
     paths = _UniqueNames(".md", (path for path, _ in taken))

@@ -1,4 +1,4 @@
-"""What bundles carry beside their documents, and what of it a new bundle keeps."""
+"""The members of bundles beside their documents, and those that a new bundle keeps."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _FASTEST = 1
 
 
 def hold_texts(texts: Iterable[SourceDocument]) -> Sequence[SourceDocument]:
-    """Return *texts* as a tuple, or compressed where they have more than 32 million characters."""
+    """Return *texts* as a tuple, or compressed if they have more than 32 million characters."""
     remaining = iter(texts)
     plain: list[SourceDocument] = []
     length = 0
@@ -35,7 +35,7 @@ def hold_texts(texts: Iterable[SourceDocument]) -> Sequence[SourceDocument]:
         plain.append(text)
         length += len(text.content)
         if length > _MOST_PLAIN:
-            # None is held when it has been read.
+            # Texts are released once they are read.
             plain.reverse()
             popped = (plain.pop() for _ in range(len(plain)))
             return CompressedTexts(chain(popped, remaining))
@@ -93,14 +93,14 @@ class CompressedTexts(Sequence[SourceDocument]):
 
 
 Definitions = Mapping[Key, tuple[Tool, ...]]
-"""Tools as their servers define them, by identity; none where no definition is known."""
+"""Tools as their servers define them, by identity; none if no definition is known."""
 
 DEFINITIONS = "definitions"
 """Name of the member of the `mcpg` object that lists them."""
 
 _MARKS = ("## Tool Identity", "## Execution Contract")
 
-# The .NET gateway reads no JSON of more than 64 levels, and these stand in three others.
+# The .NET gateway reads no JSON of more than 64 levels, and these are within three others.
 _MOST_LEVELS = 60
 _AS_TEXT = "definition"
 
@@ -116,13 +116,13 @@ def definitions_beside(
     superseded: Iterable[Tool],
     bundles: Iterable[Bundle],
 ) -> Definitions:
-    """Return the definitions of tools whose documents may say otherwise.
+    """Return the definitions of tools whose documents may differ from them.
 
     Args:
         read: The documents of tools.
         tools: The tools of manifests and servers.
-        superseded: Those of them that a document replaces.
-        bundles: The bundles among the sources. A tool that a source has now is not looked up there.
+        superseded: The tools among them that a document replaces.
+        bundles: The bundles among the sources, except for tools that a source has now.
     """
     given = {tool.key for tool in tools}
     found: defaultdict[Key, list[Tool]] = defaultdict(list)
@@ -163,7 +163,7 @@ def collect_definitions(documents: Iterable[ToolDocument], beside: Definitions) 
 def encode_definitions(
     definitions: Definitions, documents: Iterable[ToolDocument], texts: Mapping[str, str]
 ) -> list[JsonValue]:
-    """Return what a bundle carries of *definitions*: those that its documents don't repeat.
+    """Return the *definitions* to put into a bundle: those that its documents don't repeat.
 
     The *texts* of the documents are by path.
     """
@@ -174,7 +174,7 @@ def encode_definitions(
             continue
         known, repeats = definitions[key], is_generated(text)
         is_repeated = len(known) == 1 and is_same_definition(known[0], document.tool)
-        # A text of a person alone states nothing of its server's.
+        # A text that only a person wrote has no definition of the server's.
         if (known and not (repeats and is_repeated)) or (not known and repeats):
             needed[key] = known
     entries: list[JsonValue] = []
@@ -185,7 +185,7 @@ def encode_definitions(
 
 
 def _entry_members(tool: Tool) -> JsonObject:
-    """Return a definition, as a text in JSON where it nests too deeply for other readers."""
+    """Return a definition, as a text in JSON if it nests too deeply for other readers."""
     members: JsonObject = {
         "title": tool.title or None,
         "description": tool.description or None,
@@ -200,7 +200,7 @@ def _entry_members(tool: Tool) -> JsonObject:
 
 
 def carried_definitions(bundle: Bundle) -> dict[Key, list[Tool]]:
-    """Return the definitions that *bundle* carries; what is no definition is ignored."""
+    """Return the definitions in *bundle*; invalid ones are ignored."""
     stated = bundle.extension.get(DEFINITIONS)
     found: dict[Key, list[Tool]] = {}
     for one in stated if isinstance(stated, list) else ():
@@ -241,7 +241,7 @@ def _read_tool(source_id: str, name: str, entry: JsonObject) -> Tool:
 
 
 def read_ranking(bundles: Iterable[Bundle]) -> tuple[JsonValue, list[Diagnostic]]:
-    """Return the one ranking that *bundles* carry; of several, none counts."""
+    """Return the ranking that *bundles* carry; different ones cancel each other."""
     carried = [bundle.ranking for bundle in bundles if bundle.ranking is not None]
     if all(one == carried[0] for one in carried):
         return next(iter(carried), None), []

@@ -37,24 +37,24 @@ MOST_SAVED = 1024 * 1024 * 1024
 """Maximum size of a cache in a file; later results are not kept."""
 
 _MAGIC = b"mcpgmemo"
-# A result stands behind its key and its length.
+# A result follows its key and its length.
 _HEAD = struct.Struct("=32sQ")
 _SEAL = 32
 _IN_MEMORY = 8 * 1024 * 1024
 _CHUNK = 1024 * 1024
 # Of this version, equal values have equal bytes, whatever else refers to their parts.
 _MARSHAL_VERSION = 2
-# So many things a run has on average: few to compute again, and many to look up at once.
+# The average length of a run: few things to recompute, and many to look up at once.
 _PER_RUN = 64
-# Packages whose versions decide what a text means.
+# Packages whose versions affect how texts are read.
 _PACKAGES = ("PyYAML", "PyStemmer")
 
 
 class ResultFile(Mapping[bytes, bytes]):
-    """Results in a file, of which memory holds the keys alone.
+    """Results in a file, with only the keys in memory.
 
-    *places* are where each result begins, times 2**32, plus its length. Access raises `OSError` or
-    `ValueError` where a result cannot be read, or there is no room for it.
+    *places* are the start of each result, times 2**32, plus its length. Access raises `OSError` or
+    `ValueError` if a result cannot be read, or the disk is full.
     """
 
     def __init__(self, file: IO[bytes], places: dict[bytes, int] | None = None) -> None:
@@ -130,12 +130,12 @@ class ResultKind(NamedTuple, Generic[T]):
     """The results of one pure function.
 
     Attributes:
-        name: What tells them from those of others.
-        encode: Writes a result as bytes; `None` when it is not worth keeping.
+        name: The name that distinguishes them from other results.
+        encode: Writes a result as bytes; `None` if it is not worth storing.
         decode: Reads what `encode` wrote; may raise `ValueError`, `TypeError`, `KeyError`,
             `IndexError` or `AttributeError` for anything else.
-        make: Computes from what a result depends on what `encode` writes of it, in another
-            process: a function of a module. `None` where that cannot be done.
+        make: Computes the encoded result from its input in another process: a function of a module.
+            `None` if that is impossible.
     """
 
     name: str
@@ -145,7 +145,7 @@ class ResultKind(NamedTuple, Generic[T]):
 
 
 class BuildCache:
-    """A null cache: every result is computed. `keeps` says whether it pays to compute ahead."""
+    """A null cache: every result is computed. `keeps` is whether computing ahead is useful."""
 
     keeps = False
 
@@ -157,7 +157,7 @@ class BuildCache:
     def ahead(
         self, kinds: Sequence[ResultKind[Any]], given: Iterable[bytes], *, shares: bool = False
     ) -> None:
-        """Take note of what will be asked for, so that other processes can begin with it.
+        """Announce results that will be needed, so that other processes can begin with them.
 
         Each of *kinds* has a `make`. A share is left to this process if it *shares* the work,
         because the others have more to do.
@@ -180,9 +180,9 @@ NO_BUILD_CACHE = BuildCache()
 
 
 class StoredBuildCache(BuildCache):
-    """A cache that can be saved to a file and loaded again; one that was loaded is to be closed.
+    """A cache that can be saved to a file and loaded again; close a loaded one.
 
-    It knows results from an earlier run; *fresh* takes those that this run adds.
+    It has results from an earlier run; *fresh* receives the results of this run.
     """
 
     keeps = True
@@ -191,7 +191,7 @@ class StoredBuildCache(BuildCache):
         self, known: Mapping[bytes, bytes] | None = None, fresh: ResultFile | None = None
     ) -> None:
         self._known: Mapping[bytes, bytes] = {} if known is None else known
-        self._used: set[bytes] = set()  # those known that this run has asked for
+        self._used: set[bytes] = set()  # known results that this run has used
         self._fresh: dict[bytes, bytes] | ResultFile = {} if fresh is None else fresh
         self._room = MOST_BYTES if fresh is None else MOST_SAVED
         self.workers: Workers | None = None  # who compute results ahead of their use
@@ -199,7 +199,7 @@ class StoredBuildCache(BuildCache):
     def ahead(
         self, kinds: Sequence[ResultKind[Any]], given: Iterable[bytes], *, shares: bool = False
     ) -> None:
-        """Start to compute, in other processes, what is not known."""
+        """Start to compute unknown results in other processes."""
         if self.workers is None:
             return
         keyed = (([_make_key(kind, one) for kind in kinds], one) for one in given)
@@ -248,7 +248,7 @@ class StoredBuildCache(BuildCache):
         try:
             if self._room >= 0:
                 self._fresh[key] = data
-        except OSError:  # there is no room for the temporary file
+        except OSError:  # no space for the temporary file
             self._room = -1
 
     @property
@@ -269,8 +269,8 @@ class StoredBuildCache(BuildCache):
     def pack(self) -> Iterator[bytes]:
         """Return the content of a cache file with the results used so far, in parts.
 
-        The file that results of an earlier run are in is closed then, so that it can be replaced.
-        Where that cannot be read any more, `OSError` or `ValueError` is raised.
+        The file of earlier results is closed then, so that it can be replaced. `OSError` or
+        `ValueError` is raised if it cannot be read any more.
         """
         used = [key for key in self._known if key in self._used]  # in the order of their file
         digest, part = hashlib.sha256(), bytearray(_MAGIC)
@@ -295,7 +295,8 @@ def _close(held: object) -> None:
 def cut_runs(things: Iterable[T], name: Callable[[T], bytes]) -> Iterator[Sequence[T]]:
     """Cut *things* into runs, so that one result can be kept for all of a run.
 
-    A run ends by the name of its last thing: where one is added or removed, the other runs stay.
+    A run ends by the name of its last thing, so that adding or removing one leaves other runs
+    unchanged.
     """
     run: list[T] = []
     for thing in things:
@@ -320,7 +321,7 @@ def _make_key(kind: ResultKind[T], given: bytes) -> bytes:
 
 
 def load_build_cache(path: Path | str) -> StoredBuildCache:
-    """Load a cache file; one that is missing, damaged or foreign is an empty cache."""
+    """Load a cache file; a missing, damaged or foreign file is an empty cache."""
     folder = Path(path).parent
     with suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True)
@@ -344,7 +345,7 @@ def save_build_cache(path: Path | str, memo: StoredBuildCache) -> None:
 
 
 def _seal(digest: bytes) -> bytes:
-    """Return what stands behind results that have *digest*, if this program computed them."""
+    """Return the seal after results with *digest*, if this program computed them."""
     return hashlib.sha256(_digest_program() + digest).digest()
 
 

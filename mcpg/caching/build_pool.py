@@ -1,8 +1,8 @@
 """Processes that compute the results of a build cache ahead of their use.
 
-What is computed of a document alone depends on its content, so other processes can do it while this
-one relates the tools to each other. What they do not compute, this one does: processes save time
-and change nothing else.
+Results of a single document depend only on its content, so other processes can compute them while
+this one relates the tools. This process computes the rest: other processes save time and change
+nothing else.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _LENGTH = struct.Struct("=Q")
 
 
 class ChunkRange(NamedTuple):
-    """Where pieces stand: a file, and the offsets of the first piece and after the last one."""
+    """The place of pieces: a file, and the offsets of the first piece and after the last one."""
 
     path: Path
     start: int
@@ -45,7 +45,7 @@ NOWHERE = ChunkRange(Path(), 0, 0)
 class ChunkFile:
     """A temporary file in *folder* that pieces are written to, removed when it is closed.
 
-    Each step raises `OSError` where there is no room for it.
+    Each step raises `OSError` if the disk is full.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -106,7 +106,7 @@ def processors() -> int:
 
 @dataclass(slots=True)
 class _Task:
-    """What is sent to a process at once: keys of results, and these until they are kept."""
+    """The work sent to a process at once: keys of results, and the results until they are kept."""
 
     keys: Sequence[Sequence[bytes]]
     future: Future[Rows] | None = None
@@ -115,7 +115,7 @@ class _Task:
 class Workers:
     """A pool of processes, of which *jobs* work at once, this one included.
 
-    What they work on waits for them in a temporary file in *folder*, or that of the system.
+    Their input is in a temporary file in *folder*, or in the system's.
     """
 
     def __init__(self, jobs: int, folder: Path | None = None) -> None:
@@ -160,12 +160,12 @@ class Workers:
     def wait_for(self, key: bytes, keep: Callable[[bytes, bytes], None]) -> None:
         """Wait until the result for *key* is kept, if a process is computing it.
 
-        What no process has begun with yet is left to the caller.
+        Work that no process has begun is left to the caller.
         """
         task = self._tasks.pop(key, None)
         if task is None:
             return
-        with self._lock:  # which is held until all results of a task are kept
+        with self._lock:  # until all results of a task are kept
             future = task.future
         if future is not None and not future.cancel():
             with suppress(Exception):  # who needs the result computes it
@@ -189,7 +189,7 @@ class Workers:
             from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415 - as above
             from multiprocessing import get_context  # noqa: PLC0415 - as above
 
-            # A process that is forked beside the thread that shows progress may never go on.
+            # A process forked while another thread shows progress may hang.
             spawn = get_context("spawn")
             self._pool = ProcessPoolExecutor(self._size, mp_context=spawn, initializer=_begin)
         with _hold_interrupts():  # each of the first tasks starts a process
@@ -211,7 +211,7 @@ class Workers:
 
 @contextmanager
 def _hold_interrupts() -> Iterator[None]:
-    """Start processes that an interrupt of the terminal does not reach, where that can be done."""
+    """Start processes that do not receive an interrupt of the terminal, if possible."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return

@@ -1,1 +1,1 @@
-"""Tools, the hints that authors add to them, and the catalogue that holds them together."""
+"""Tools, the hints that authors add to them, and the catalog of both."""

@@ -3,8 +3,8 @@
 OpenAI and Anthropic refuse a whole request for one schema that has no `type: object` at the top,
 combines schemas there (`anyOf`, `oneOf`, `allOf`, `enum`, `not`), has a reference that leads
 nowhere, an array without `items`, or a keyword with a value that JSON Schema 2020-12 does not
-allow. Whatever a tool accepts, the changed schema accepts as well: parts that an API refuses are
-left out, never narrowed, because the server checks the arguments itself.
+allow. The changed schema also accepts everything that the tool accepts: parts that an API refuses
+are left out, never narrowed, because the server checks the arguments itself.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def _is_number(given: object) -> bool:
         return False
     try:
         return math.isfinite(given)
-    except OverflowError:  # an integer that no other reader of the JSON could hold
+    except OverflowError:  # an integer too large for other readers of the JSON
         return False
 
 
@@ -93,7 +93,7 @@ def acceptable(schema: Schema) -> Schema:
     cleaned = _SchemaCleaner(schema).run()
     members = {name: one for name, one in cleaned.items() if name not in _COMBINED}
     if any(name in cleaned for name in _COMBINED):
-        # An object at the top states its properties itself.
+        # An object at the top has properties of its own.
         properties, required = _merge_properties(cleaned, cleaned, set())
         members["properties"] = {
             name: (ones[0] if len(ones) == 1 else {"anyOf": ones})
@@ -107,7 +107,7 @@ def acceptable(schema: Schema) -> Schema:
 
 
 class _SchemaCleaner:
-    """One pass over a schema that leaves out what is broken, and moves what is referred to."""
+    """One pass over a schema that drops broken parts, and moves the targets of references."""
 
     def __init__(self, root: Schema) -> None:
         self._root = root
@@ -147,7 +147,7 @@ class _SchemaCleaner:
         return found
 
     def _clean_keyword(self, name: str, member: Any, depth: int) -> tuple[Any] | None:
-        """Return what is kept of the keyword *name*, in a tuple; `None` to leave it out."""
+        """Return the rest of the keyword *name*, in a tuple; `None` to leave it out."""
         if name in _MAPS and isinstance(member, dict):
             return ({name: self._clean(one, depth + 1) for name, one in member.items()},)
         if name in _LISTS and isinstance(member, list) and member:
@@ -183,7 +183,7 @@ class _SchemaCleaner:
         return self._moved[pointer]
 
     def _target(self, pointer: str) -> Any:
-        """Return what the JSON pointer (RFC 6901) after `#` names, `None` for nothing."""
+        """Return the target of the JSON pointer (RFC 6901) after `#`, `None` for none."""
         if pointer != "#" and not pointer.startswith("#/"):
             return None
         found: Any = self._root
@@ -250,7 +250,7 @@ def _merge_properties(
 
 
 ITEMS = "*"
-"""Stands in a path for each item of a list."""
+"""The element of a path for each item of a list."""
 
 _DEEPEST_STRICT = 10
 _MOST_PROPERTIES, _MOST_VALUES, _MOST_CHARACTERS, _MOST_PARTS = 5_000, 1_000, 120_000, 10_000
@@ -266,7 +266,7 @@ _BY_TYPE = {
     "array": ("minItems", "maxItems"),
 }
 _FORMATS = {*("date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid")}
-# What restricts a value and has no counterpart in strict mode.
+# Keywords that restrict a value and have no counterpart in strict mode.
 _REFUSED = (
     *("oneOf", "allOf", "not", "if", "then", "else", "$dynamicRef", "$recursiveRef"),
     *("dependentRequired", "dependentSchemas", "dependencies", "patternProperties"),
@@ -368,7 +368,7 @@ class _StrictWriter:
     def _resolve_references(
         self, given: Any, path: str, trail: frozenset[str]
     ) -> tuple[Schema, frozenset[str]]:
-        """Return a schema with what it refers to in it, and the references on the way."""
+        """Return a schema with its references resolved, and the references on the way."""
         schema = given
         while isinstance(schema, dict):
             self.parts += 1
@@ -504,7 +504,7 @@ def accepts_null(schema: Schema) -> bool:
 
 
 def nullable(schema: Schema) -> Schema:
-    """Return a strict schema that accepts null as well."""
+    """Return a strict schema that also accepts null."""
     if accepts_null(schema):
         return schema
     types = schema.get("type")
@@ -527,7 +527,7 @@ def _stated_types(schema: Schema, path: str) -> list[str]:
     found = given if isinstance(given, list) else [given]
     known = [one for one in found if isinstance(one, str) and one in TYPES]
     if not known or len(known) < len(found):
-        raise _refusal(path, "it states no type of JSON")
+        raise _refusal(path, "it has no JSON type")
     return [*dict.fromkeys(known)]
 
 

@@ -1,6 +1,6 @@
 """Tools as the function lists that the APIs of language models take, and calls mapped back.
 
-Formats and limits are those of the public documentation: function calling and tool search of
+Formats and limits follow the public documentation: function calling and tool search of
 OpenAI (developers.openai.com/api/docs), tool use and tool search of Anthropic
 (platform.claude.com/docs), function calling of Gemini (ai.google.dev/api/caching, `Tool`), and
 `tools/list` of MCP 2025-11-25. OpenAI documents no limit of descriptions, but Chat Completions
@@ -31,7 +31,7 @@ ApiName: TypeAlias = Literal["openai", "openai-responses", "anthropic", "gemini"
 
 _HASH_LENGTH = 8
 _LONGEST_DESCRIPTION, _LONGEST_OF_NAMESPACE = 1_024, 500
-# What names arguments beside `properties`, and cannot be written when an argument is renamed.
+# Keywords that name arguments beside `properties`, and cannot follow when one is renamed.
 _NAMING = {
     *("dependentRequired", "dependentSchemas", "patternProperties", "propertyNames"),
     *("if", "then", "else"),
@@ -43,7 +43,7 @@ class ToolOrigin:
     """The tool behind a name that was given to a model.
 
     Attributes:
-        arguments: Arguments that the model knows by another name, each with its own name.
+        arguments: Arguments with another name in the definition, each with its own name.
         optional: Arguments that a strict definition requires, and that are null when the model
             leaves them out: JSON pointers, with `*` for each item of a list.
     """
@@ -73,7 +73,7 @@ class ApiTools:
     Attributes:
         definitions: The list for the parameter `tools` of the requests.
         origins: The tool behind each name in the list.
-        not_strict: Names of tools whose definitions could not be made strict, each with the reason.
+        not_strict: Names of tools whose definitions cannot be strict, each with the reason.
     """
 
     api: ApiName
@@ -82,13 +82,13 @@ class ApiTools:
     not_strict: tuple[tuple[str, str], ...] = ()
 
     def call(self, name: str, arguments: str | Mapping[str, Any] | None = None) -> ToolCall:
-        """Return the call of a tool that a model asks for, by the *name* that it was given.
+        """Return the call of a tool that a model requests, by the *name* that it was given.
 
         The arguments are an object, or the text of one in JSON.
 
         Raises:
             NotFoundError: No tool was given by that name.
-            UsageError: The arguments are no JSON object.
+            UsageError: The arguments are not a JSON object.
         """
         origin = self.origins.get(name)
         if origin is None:
@@ -152,16 +152,16 @@ class _NameRules:
 
 @dataclass(frozen=True, slots=True)
 class _Api:
-    """What an API takes.
+    """The requirements of an API.
 
     Attributes:
         define: Writes a definition of a tool: its name, itself, its input schema, whether strict.
         names: The names of tools.
-        search: The tool of the API that searches deferred tools, `None` where it has none.
+        search: The tool of the API that searches deferred tools, `None` if it has none.
         has_own_schemas: Whether schemas are given as the server has them.
         arguments: The names of arguments, `None` if all are accepted.
         has_namespaces: Whether deferred tools are grouped.
-        wrapped_as: The member of the one tool that has all definitions, "" if each is a tool.
+        wrapped_as: The member of the single tool with all definitions, "" if each is a tool.
         has_strict: Whether it has a strict mode.
     """
 
@@ -204,7 +204,7 @@ _APIS: dict[ApiName, _Api] = {
         has_strict=True,
     ),
     "openai-responses": _Api(
-        # The API makes a schema strict, which changes it, unless the definition says not to.
+        # By default the API makes a schema strict, which changes it.
         lambda name, tool, schema, strict: {
             "type": "function",
             **_define_function(name, tool, schema),
@@ -303,7 +303,7 @@ def _namespaces(
 ) -> list[dict[str, Any]]:
     """Return a namespace for each source of *tools*, with their definitions.
 
-    The model sees its description before it searches, so that this has the names of the tools.
+    The model sees its description before it searches, so this has the names of the tools.
     """
     by_source: dict[str, list[dict[str, Any]]] = {}
     for tool in tools:
@@ -334,7 +334,7 @@ def check_api(name: str, *, is_deferring: bool = False, is_strict: bool = False)
     """Return the API called *name*.
 
     Raises:
-        UsageError: None is called so, it has no tool search but is to defer, or no strict mode.
+        UsageError: The name is unknown, or the API lacks tool search or strict mode.
     """
     able = [
         one
@@ -344,7 +344,7 @@ def check_api(name: str, *, is_deferring: bool = False, is_strict: bool = False)
     for known in able:
         if known == name:
             return known
-    fault = "is no API"
+    fault = "is not an API"
     if name in APIS:
         lacks_strict = is_strict and not _APIS[name].has_strict
         fault = f"has no {'strict mode' if lacks_strict else 'tool search for deferred tools'}"
@@ -354,7 +354,7 @@ def check_api(name: str, *, is_deferring: bool = False, is_strict: bool = False)
 def _names(ids: Iterable[str], api: _Api) -> dict[str, str]:
     """Return a name for each id that the API accepts, no two the same: the id itself if possible.
 
-    What else it is depends on the id alone, unless two hashes are the same.
+    Other names depend only on the id, unless two hashes are the same.
     """
     reserved = {str(api.search["name"])} if api.search and "name" in api.search else set()
     ids = tuple(ids)
@@ -387,7 +387,7 @@ def _rename_arguments(schema: Schema, naming: _NameRules) -> tuple[dict[str, Any
 
 
 def _arguments(name: str, given: str | Mapping[str, Any] | None) -> Mapping[str, Any]:
-    """Return the arguments that a model gives the tool *name*; blank text is none."""
+    """Return the arguments that a model gives the tool *name*; blank text means none."""
     read: Any = given
     broken = None
     if isinstance(given, str):
@@ -398,6 +398,6 @@ def _arguments(name: str, given: str | Mapping[str, Any] | None) -> Mapping[str,
     if read is None:
         return {}
     if not isinstance(read, Mapping):
-        message = f"the arguments of {name} are no JSON object"
+        message = f"the arguments of {name} are not a JSON object"
         raise UsageError(message, remedy="return the error to the model") from broken
     return read

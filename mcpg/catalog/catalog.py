@@ -1,8 +1,8 @@
-"""The catalogue: all tools of a host with ids, hints, and relations that authors state.
+"""The catalog: all tools of a host with ids, hints, and relations from authors.
 
 Ids are short, safe, unique, and independent of the order of the tools. Their rules are those of the
-.NET gateway, so that an id means the same tool on both sides; only a name of which nothing can be
-kept gets a hash here, because a fallback for the first such tool would change its meaning when one
+.NET gateway, so that an id means the same tool on both sides; only a name without usable characters
+gets a hash here, because a fallback for the first such tool would change its meaning when another
 is added.
 """
 
@@ -40,16 +40,16 @@ from mcpg.values import format_count, join_choices
 def keep_ids(
     tools: Sequence[Tool], earlier: Iterable[Tool], reserved: Collection[str]
 ) -> tuple[list[str], set[str]]:
-    """Find the id that each of *tools* had, and keeps.
+    """Find the id that each of *tools* had before, to keep it.
 
-    Of several tools with one source and name, those whose definition is the same as before keep
+    If several tools have one source and name, those whose definition is the same as before keep
     their ids; then the others take those that are left, in order. Of two *earlier* ids of one tool,
     the first counts, and of two tools with one id, the first keeps it. Ids that are *reserved* are
     in lower case.
 
     Returns:
-        The id of each tool, "" for none, and all ids that there were: no other tool gets one, also
-        where its tool is gone.
+        The id of each tool, "" for none, and all earlier ids: no other tool gets one, even if its
+        tool is gone.
     """
     by_key, taken = _group_earlier(earlier, reserved)
     groups: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
@@ -99,13 +99,13 @@ def _group_earlier(
 
 _SIGNS_OF_GLOBS = "*?["
 _SUGGESTIONS = 3
-# What is said of a name that is no one's: so many tools, so many characters.
+# Bounds of messages about names: how many tools, how many characters.
 _NAMED = 5
 _SHOWN = 120
 
 
 class NamedTool(Protocol):
-    """What a tool is called."""
+    """A tool with its names."""
 
     @property
     def id(self) -> str: ...
@@ -156,7 +156,7 @@ class ToolLookup(Generic[AnyTool]):
         return self._by_id.get(tool_id.strip().casefold())
 
     def is_name(self, pattern: str) -> bool:
-        """Return whether *pattern* is an id, a `source::name` or a raw name as it stands."""
+        """Return whether *pattern* is an id, a `source::name` or a raw name."""
         wanted = pattern.strip().casefold()
         return wanted in self._by_id or wanted in self._by_key
 
@@ -178,7 +178,7 @@ class ToolLookup(Generic[AnyTool]):
         return tuple(tool for tool, keys in keyed if any(map(matches, keys)))
 
     def find_named(self, name: str) -> AnyTool:
-        """Return the one tool that *name* means: an id, `source::name`, a raw name or a glob.
+        """Return the tool that *name* means: an id, `source::name`, a raw name or a glob.
 
         Raises:
             NotFoundError: No tool is called so, or several are.
@@ -218,7 +218,7 @@ _RUN = re.compile(r"[A-Za-z0-9_-]+")
 def normalize(value: str, fallback: str) -> str:
     """Turn any text into a name of at most 64 characters out of `a-z`, `0-9`, `_` and `-`.
 
-    An over-long one is cut and ends in a hash; *fallback* stands for one of which nothing is kept.
+    A longer name is cut and ends in a hash; *fallback* replaces a name with no usable character.
     """
     return _clean_name(value) or fallback
 
@@ -252,9 +252,9 @@ def tool_id(
     """Find an id for one tool, of a source and a name as given, that is not *reserved* in any case.
 
     Returns:
-        The first free of: the name, the source and the name, that with a hash, that with a number.
-        Where nothing of the name can be kept, or nothing of a source that it has to name, the
-        first is the one with a hash.
+        The first free of: the name, the source and the name, these with a hash, and that with a
+        number. If the name has no usable character, or the source has none and must be named, the
+        first is the id with a hash.
     """
     pool = _IdPool({one.casefold() for one in reserved})
     return pool.take(source_id, name, require_source_prefix=require_source_prefix)
@@ -263,15 +263,15 @@ def tool_id(
 def assign_ids(
     tools: Iterable[Tool], reserved: Collection[str] = (), earlier: Iterable[Tool] = ()
 ) -> tuple[tuple[Tool, ...], tuple[Diagnostic, ...]]:
-    """Assign an id to every tool of a catalogue.
+    """Assign an id to every tool of a catalog.
 
-    A tool keeps the id that it had among the *earlier* ones. Of the others, one whose normalised
-    name nobody else has is called so; where several tools share one, each is called by its source
-    and name, with a diagnostic. See `tool_id` for what follows when these are taken, too, or
-    nothing of them can be kept. No tool gets an id that is *reserved*, in any case.
+    A tool keeps its id from the *earlier* ones. Among the others, a tool with a unique normalized
+    name gets that name as its id; tools that share a name get their source and name, with a
+    diagnostic. See `tool_id` for what follows if these are also taken, or have no usable
+    character. No tool gets an id that is *reserved*, in any case.
 
     Returns:
-        The tools sorted by id, and what was noticed. Neither depends on the order of *tools*.
+        The tools sorted by id, and notices. Neither depends on the order of *tools*.
     """
     ordered: list[Tool] = []
     for _, group in itertools.groupby(sorted(tools, key=_source_and_name), key=_source_and_name):
@@ -303,7 +303,7 @@ _source_and_name = attrgetter("source_id", "name")
 
 
 def content_key(tool: Tool) -> str:
-    """Write all that a tool says, but its id and place, as one canonical text."""
+    """Write all content of a tool, except its id and place, as one canonical text."""
     content = [
         tool.source_id,
         tool.name,
@@ -363,7 +363,7 @@ def _cut_name(name: str) -> str:
 def drop_repeats(tools: Iterable[Tool]) -> tuple[list[Tool], tuple[Diagnostic, ...]]:
     """Keep one of each set of identical tools; keep namesakes that differ, with a warning.
 
-    Two tools are identical when all that they say is, wherever it was read.
+    Two tools are identical if their content is, wherever it was read.
     """
     namesakes: dict[tuple[str, str], list[Tool]] = defaultdict(list)
     for tool in tools:
@@ -398,7 +398,7 @@ _MAX_SUGGESTED = 50
 
 @dataclass(frozen=True, slots=True)
 class Assertion:
-    """What an author says about two tools: *target* is related, or one would call it afterwards."""
+    """A relation from an author: *target* is related, or is called afterwards."""
 
     kind: Literal["related", "nextStep"]
     source: str
@@ -411,13 +411,12 @@ def apply_rules(
 ) -> tuple[tuple[Tool, ...], tuple[Assertion, ...], tuple[Diagnostic, ...]]:
     """Add the hints of *rules* to *tools* and find the tools that they relate.
 
-    A rule that names a tool comes before one that means it by a glob; among such, the earlier
-    comes first; what a tool says itself comes last. Lists are joined, of single values the first
-    counts. Texts that a language model wrote stay apart, and those that people wrote as well are
-    left out.
+    A rule with a tool's name comes before a rule with a glob; among equals, the earlier comes
+    first; the tool's own hints come last. Lists are joined, of single values the first counts.
+    Generated texts stay apart, and are left out if people wrote the same.
 
     Returns:
-        The tools in their order, the assertions without repeats, and what was noticed.
+        The tools in their order, the assertions without repeats, and notices.
     """
     if not rules:
         return tuple(tools), (), ()
@@ -504,12 +503,12 @@ class _StatedHints:
             others = [target for target in targets[: MAX_TARGETS + 1] if target != tool.id]
             for target in others[:MAX_TARGETS]:
                 key = (kind, tool.id, target)
-                # Globs say the same of thousands of tools over and over.
+                # Globs repeat an assertion for thousands of tools.
                 if key not in self.assertions:
                     self.assertions[key] = Assertion(*key, rule.place)
 
     def _report_unmatched(self, code: str, what: str, pattern: str, place: str) -> None:
-        # A file written for another catalogue misses all its tools; guessing at each is too slow.
+        # A file written for another catalog misses all its tools; guessing at each is too slow.
         self.suggested += 1
         close = self.lookup.suggest(pattern) if self.suggested <= _MAX_SUGGESTED else ()
         advice = f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
@@ -522,8 +521,8 @@ class Catalog(ToolLookup[Tool]):
 
     Attributes:
         tools: The tools, sorted by id.
-        assertions: What authors say about pairs of tools, in the order of their rules.
-        diagnostics: What was noticed while the catalogue was made.
+        assertions: Relations between tools from authors, in the order of their rules.
+        diagnostics: Notices from the making of the catalog.
     """
 
     tools: tuple[Tool, ...] = ()
@@ -538,13 +537,13 @@ def build_catalog(
     reserved: Collection[str] = (),
     earlier: Iterable[Tool] = (),
 ) -> Catalog:
-    """Make a catalogue: drop repeats, assign ids, add hints, find the tools that rules relate.
+    """Make a catalog: drop repeats, assign ids, add hints, find the tools that rules relate.
 
     Args:
-        tools: Tools in any order; the ids that they carry are not looked at.
-        rules: Hints for them, which come before what tools say themselves.
+        tools: Tools in any order; their ids are ignored.
+        rules: Hints for them, which take precedence over the tools' own.
         reserved: Ids that no tool may get, in any case.
-        earlier: Tools with the ids that they had before, and keep.
+        earlier: Tools with their earlier ids, which they keep.
     """
     distinct, repeats = drop_repeats(tools)
     named, clashes = assign_ids(distinct, reserved, earlier)

@@ -1,10 +1,10 @@
-"""Definitions of tools: what a server states of one, and how two of them differ.
+"""Definitions of tools as servers give them, and the differences of two.
 
-A definition is what a model reads and a caller relies on: title, description, schemas and
-annotations. Two are the same where neither could tell them apart, whatever the order of keys and of
-lists that are sets, and however the texts are broken into lines. `_meta` is no part of it: servers
-put there what changes with every release, and models don't see it. Hints are none either, since
-documents add theirs; they are compared where both tools have those of their source alone.
+Models read a definition and callers rely on it: title, description, schemas and annotations. Two
+are the same if neither a model nor a caller could distinguish them, whatever the order of keys and
+of set-like lists, and the line breaks in texts. `_meta` is left out: its content changes with every
+release, and models don't see it. Hints are left out because documents add theirs; they are compared
+if both tools have only those of their source.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ class DefinitionPart(StrEnum):
     ANNOTATIONS = "annotations"
     HINTS = "hints"
     DOCUMENT = "document"
-    """What a document states in place of its source; see `mcpg.review.lock`."""
+    """The document that replaces the source's definition; see `mcpg.review.lock`."""
     FILES = "files"
-    """The digests of the files of an item that is no tool, such as a skill."""
+    """The digests of the files of an item that is not a tool, such as a skill."""
 
     @property
     def member(self) -> str:
@@ -66,11 +66,11 @@ _BEFORE, _SHOWN, _NAME = 20, 80, 60
 
 
 def definition_changes(before: Tool, after: Tool, *, hints: bool = False) -> tuple[PartChange, ...]:
-    """Return how the definition of *after* differs from that of *before*, empty where it does not.
+    """Return how the definition of *after* differs from that of *before*, empty if it does not.
 
     A definition that nests too deeply to be read back differs from any other.
 
-    Hints count only if *hints* is true; both tools then have those that their source states.
+    Hints count only if *hints* is true; both tools must then have only the hints of their source.
     """
     if any(is_deeper(_parts(tool), MAX_DEPTH) for tool in (before, after)):
         return (PartChange(DefinitionPart.INPUT_SCHEMA, ("nests too deeply",)),)
@@ -92,7 +92,7 @@ def is_same_definition(before: Tool, after: Tool) -> bool:
 
 
 def definition_text(tool: Tool) -> str | None:
-    """Return what tools share that are defined alike, `None` for what differs from any other."""
+    """Return a text that equal definitions share; `None` if this one differs from any other."""
     if is_deeper(_parts(tool), MAX_DEPTH):
         return None
     return canonical_text(
@@ -109,9 +109,9 @@ _SHOWN_TO_MODELS = (
 
 
 def definition_digest(tool: Tool) -> str:
-    """Return the SHA-256 of what a language model is shown of *tool*, in hexadecimal.
+    """Return the SHA-256 of *tool* as a language model sees it, in hexadecimal.
 
-    That is its source, name, title, description and schemas. It is "" for a definition that nests
+    It covers source, name, title, description and schemas. It is "" for a definition that nests
     deeper than `MAX_DEPTH`.
     """
     if is_deeper(_parts(tool), MAX_DEPTH):
@@ -124,7 +124,7 @@ def definition_digest(tool: Tool) -> str:
 def part_digests(tool: Tool) -> dict[DefinitionPart, str]:
     """Return the SHA-256 of the normal form of each part of *tool*, in hexadecimal.
 
-    Digests of a part are equal where `definition_changes` finds no difference in it. The definition
+    Digests of a part are equal if `definition_changes` finds no difference in it. The definition
     must not nest deeper than `MAX_DEPTH`.
     """
     return {
@@ -139,7 +139,7 @@ def _parts(tool: Tool) -> list[JsonValue]:
 
 
 def normal_parts(tool: Tool) -> dict[DefinitionPart, JsonValue]:
-    """Return the parts of *tool* in their normal form: equal where no reader tells them apart."""
+    """Return the parts of *tool* in their normal form: equal if no reader can distinguish them."""
     assumed: JsonObject = {"type": "object", "properties": {}}
     arguments = _normal(assumed | tool.input_schema)
     if isinstance(arguments, dict) and arguments.get("required") == []:
@@ -159,7 +159,7 @@ def normal_parts(tool: Tool) -> dict[DefinitionPart, JsonValue]:
 
 
 def stated_hints(hints: Hints) -> JsonObject:
-    """Return those of *hints* that say something, as a JSON object."""
+    """Return the *hints* that are set, as a JSON object."""
     if hints == NO_HINTS:
         return {}
     return {name: one for name, one in to_json(hints).items() if one not in (None, [])}
@@ -201,7 +201,7 @@ def _describe_difference(
 def _schema_differences(
     part: DefinitionPart, before: JsonObject, after: JsonObject
 ) -> Iterator[str]:
-    """Describe how two schemas differ, what breaks callers or readers first."""
+    """Describe how two schemas differ, changes that break callers or readers first."""
     is_input = part is DefinitionPart.INPUT_SCHEMA
     noun, compare = ("argument", input_changes) if is_input else ("field", output_changes)
     changes = compare(before, after, _DETAILS + 1)

@@ -10,7 +10,7 @@ from mcpg.catalog.model import resolve
 from mcpg.text.json_values import JsonObject, JsonValue
 
 MOST_BRANCHES = 24
-"""The most branches of a union that are told apart."""
+"""The most branches of a union that are distinguished."""
 
 TYPES = frozenset(("array", "boolean", "integer", "null", "number", "object", "string"))
 UNIONS = ("anyOf", "oneOf")
@@ -45,9 +45,9 @@ class SchemaReader:
     _joins_left: int = _MOST_JOINED
 
     def plain(self, schema: JsonValue) -> JsonObject:
-        """Return *schema* with what it refers to and the parts of `allOf` joined into one object.
+        """Return *schema* with its references and the parts of `allOf` joined into one object.
 
-        Of parts that say different things under one key, what remains stays in `allOf`.
+        Parts that conflict under one key stay in `allOf`.
         """
         if isinstance(schema, bool):
             return _ANYTHING if schema else NOTHING
@@ -75,7 +75,7 @@ class SchemaReader:
                 own = self._join_all(own, hops + 1)
             if part is False or own == NOTHING:
                 return NOTHING
-            # To join copies what is joined already.
+            # Joining copies the parts joined so far.
             self._joins_left -= (
                 1 + len(property_schemas(joined)) + len(only_texts(joined.get("required")))
             )
@@ -112,10 +112,10 @@ class SchemaReader:
         return self._anchors.get(reference)
 
     def branches(self, schema: JsonObject) -> list[JsonObject]:
-        """Return the plain schemas of which a value has to match one.
+        """Return the plain schemas of a union, one of which a value has to match.
 
-        What stands beside a union holds for each of its branches; several types, or values, are
-        branches as well.
+        Keywords beside a union apply to each of its branches; several types, or values, are also
+        branches.
         """
         known = self._branches.get(id(schema))
         if known is None:
@@ -124,7 +124,7 @@ class SchemaReader:
 
     def _unfold(self, schema: JsonObject, hops: int = 0) -> list[JsonObject]:
         union = next((key for key in UNIONS if isinstance(schema.get(key), list)), None)
-        # What describes the whole is no part of its branches.
+        # Keywords that describe the whole are not part of its branches.
         dropped = ANNOTATIONS if union or not hops else ()
         beside = {key: one for key, one in schema.items() if key != union and key not in dropped}
         if union is None or hops == _MOST_UNIONS:
@@ -133,7 +133,7 @@ class SchemaReader:
         branches = [self.plain(one) for one in stated] if isinstance(stated, list) else []
         found: list[JsonObject] = []
         for one in branches[: MOST_BRANCHES + 1]:
-            both = one  # with what stands beside the union, in `allOf` where these differ
+            both = one  # with the keywords beside the union, in `allOf` if these differ
             if beside and _is_joinable(beside, one):
                 both = _join(beside, one)
             elif beside:
@@ -153,7 +153,7 @@ class SchemaReader:
 
 
 def _objects_in(left: list[JsonValue]) -> Iterator[JsonObject]:
-    """Yield all objects in what is *left*, to which the caller may append."""
+    """Yield all objects in the list *left*, to which the caller may append."""
     while left:
         one = left.pop()
         if isinstance(one, list):
@@ -198,7 +198,7 @@ def bare_types(names: Iterable[str]) -> list[str]:
 
 
 def allowed_values(schema: JsonObject) -> list[JsonValue] | None:
-    """Return the values that *schema* lists and its type allows, `None` where it lists none."""
+    """Return the values that *schema* lists and its type allows, `None` if it lists none."""
     listed = schema.get("enum")
     if "const" in schema:
         value = schema["const"]
@@ -233,19 +233,19 @@ def with_plain_numbers(one: JsonValue) -> JsonValue:
 
 
 def plain_number(one: float) -> float:
-    """Return a whole number as an integer, where that loses nothing."""
+    """Return a whole number as an integer, if that loses nothing."""
     return int(one) if one.is_integer() and abs(one) < _EXACT else one
 
 
 def _is_joinable(one: JsonObject, other: JsonObject) -> bool:
-    """Return whether no key says different things in both, but for those that can be joined."""
+    """Return whether the common keys agree, except those that can be joined."""
     return all(
         key in _JOINED or one[key] == other[key] for key in one.keys() & other.keys() - ANNOTATIONS
     )
 
 
 def _join(one: JsonObject, other: JsonObject) -> JsonObject:
-    """Return a schema that asks for what both ask for; what describes is taken from the first."""
+    """Return a schema with the demands of both; descriptions are taken from the first."""
     joined = other | one
     properties = dict(property_schemas(other))
     for name, part in property_schemas(one).items():

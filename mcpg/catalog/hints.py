@@ -1,4 +1,4 @@
-"""Hints: the keys of a JSON object that hold them, and hints files.
+"""Hints: their keys in a JSON object, and hints files.
 
 A hints file adds to tools whose manifests its author does not own.
 """
@@ -78,13 +78,13 @@ def _first_text(mapping: JsonObject, *keys: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class HintField:
-    """One member of `Hints`: the keys that may hold it, in order, and how a value is read."""
+    """One member of `Hints`: its keys, in order, and how a value is read."""
 
     keys: tuple[str, ...]
     read: Callable[[JsonValue], object | None]
 
     def find(self, mapping: JsonObject) -> object | None:
-        """Return the value of the first key that holds a usable one, or `None`."""
+        """Return the value of the first key with a usable one, or `None`."""
         stated = (value for value in map(mapping.get, self.keys) if value is not None)
         return next((one for one in map(self.read, stated) if one is not None), None)
 
@@ -118,17 +118,17 @@ HINT_FIELDS: dict[str, HintField] = {
 """Every member of `Hints` with the keys of the .NET gateway."""
 
 HINT_KEYS = tuple(key for field in HINT_FIELDS.values() for key in field.keys)
-"""All keys that can hold a hint, in the order of the fields."""
+"""All keys of hints, in the order of the fields."""
 
 _HINT_KEYS = frozenset(HINT_KEYS)
 
 
 def hints_from(mapping: JsonObject) -> Hints:
-    """Read the hints that a JSON object holds.
+    """Read the hints in a JSON object.
 
-    For each hint the first of its keys with a usable value counts. Lists may be one text, whose
+    Each hint comes from the first of its keys with a usable value. Lists may be one text, whose
     items may be numbers; a boolean may be the word; a tier may be in any case. Values and items of
-    a wrong type are passed over; `unusable_keys` names them.
+    a wrong type are ignored; `unusable_keys` names them.
     """
     if _HINT_KEYS.isdisjoint(mapping):
         return NO_HINTS
@@ -137,7 +137,7 @@ def hints_from(mapping: JsonObject) -> Hints:
 
 
 def unusable_keys(mapping: JsonObject) -> Iterator[str]:
-    """Name the keys that should hold a hint but whose value, or an item of it, is none."""
+    """Name the keys of hints whose value, or an item of it, is not usable."""
     for field in HINT_FIELDS.values():
         for key in field.keys:
             value = mapping.get(key)
@@ -162,7 +162,7 @@ def hints_of_tool(
 ) -> Hints:
     """Read a tool's own hints, from the most to the least deliberate place.
 
-    What is not trusted counts for single values only: they say how the tool behaves, as the
+    Untrusted hints count only for single values: they describe how the tool behaves, as the
     annotations of MCP do, and cannot be stuffed with words.
 
     Args:
@@ -182,7 +182,7 @@ def hints_of_tool(
 
 
 def states_lists(entry: JsonObject) -> bool:
-    """Return whether hints beside `name`, or in an object `hints`, hold any list."""
+    """Return whether hints beside `name`, or in an object `hints`, have any list."""
     own = _entry_hints(entry)
     return own != without_lists(own)
 
@@ -193,7 +193,7 @@ def _entry_hints(entry: JsonObject) -> Hints:
 
 
 def claimed_hints(annotations: JsonObject, meta: JsonObject) -> Hints:
-    """Return what a server states of a tool: annotations, then `_meta`."""
+    """Return the hints of a server for a tool: annotations, then `_meta`."""
     if not (annotations or meta):
         return NO_HINTS
     typed: JsonObject = {key: annotations[key] for key in TYPED_ANNOTATIONS if key in annotations}
@@ -214,7 +214,7 @@ def without_lists(hints: Hints) -> Hints:
 
 
 def meta_parts(meta: JsonObject) -> Iterator[JsonObject]:
-    """Return the objects of a `_meta` that may hold hints: itself, then its namespaced ones."""
+    """Return the objects of a `_meta` that may have hints: itself, then its namespaced ones."""
     yield meta
     others = sorted(key for key in meta if key not in _FIRST_NAMESPACES)
     for key in (*_FIRST_NAMESPACES, *others):
@@ -226,10 +226,10 @@ def meta_parts(meta: JsonObject) -> Iterator[JsonObject]:
 _RELATED = ("related",)
 _NEXT_STEPS = ("nextSteps", "next_steps")
 LINT_IGNORE = ("lintIgnore", "lint_ignore")
-"""The keys of what `mcpg lint` does not report."""
+"""The keys of findings that `mcpg lint` does not report."""
 
 GENERATED_KEY = "generated"
-"""The key of what is noted of a generated hints file, or of an entry of it."""
+"""The key of the record of a generated hints file, or of an entry of it."""
 
 _KNOWN = (*HINT_KEYS, *_RELATED, *_NEXT_STEPS, *LINT_IGNORE)
 _KNOWN_GENERATED = (
@@ -266,9 +266,9 @@ _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 def read_hint_rules(
     text: str, place: str, *, is_generated: bool = False
 ) -> tuple[tuple[HintRule, ...], tuple[Diagnostic, ...]]:
-    """Read the rules of a hints file, YAML or JSON, and report each member that says nothing.
+    """Read the rules of a hints file, YAML or JSON, and report each unusable member.
 
-    Of one that a language model wrote, the lists of `GENERATED_LISTS` count alone.
+    In a generated file only the lists of `GENERATED_LISTS` count.
 
     Raises:
         SourceError: The file is broken, uses YAML that is refused, or has no mapping `tools`.
@@ -311,7 +311,7 @@ def _parse(text: str, place: str) -> tuple[JsonValue, Callable[[str], str]]:
             message = f"the key {min(repeated)[:80]!r} is repeated in one object"
             raise SourceError(message, place=place, remedy="keep one of them")
         if len(values) > 1:
-            raise SourceError("holds several JSON documents", place=place, remedy="keep one")
+            raise SourceError("has several JSON documents", place=place, remedy="keep one")
 
         def find_place(key: str) -> str:
             found = map(text.find, (json.dumps(key, ensure_ascii=False), json.dumps(key)))
@@ -393,7 +393,7 @@ class ClaimedWords:
 
 
 def read_claims(tool: Tool) -> Hints:
-    """Return the lists of hints that the server of *tool* states and that are not its hints."""
+    """Return the lists of hints from the server of *tool* that are not its hints."""
     # Most tools have annotations, and hardly one has such keys among them.
     if all(_KEYS.isdisjoint(part) for part in (tool.annotations, *meta_parts(tool.meta))):
         return NO_HINTS
@@ -442,7 +442,7 @@ def _claim_texts(claims: Hints) -> Iterable[str]:
 
 
 def overlong_claims(tools: Iterable[Tool]) -> Iterator[Diagnostic]:
-    """Report the *tools* of whose claims words are left out."""
+    """Report the *tools* whose claims have words that are left out."""
     for tool in tools:
         claims = read_claims(tool)
         if claims is NO_HINTS or claims == NO_HINTS:
@@ -450,7 +450,7 @@ def overlong_claims(tools: Iterable[Tool]) -> Iterator[Diagnostic]:
         words = claimed_words(claims)
         if words.kept < words.total:
             message = (
-                f"the server of {tool.id!r} states hints of {words.total:,} words for it;"
+                f"the server of {tool.id!r} gives hints of {words.total:,} words for it;"
                 f" {words.kept} are searched, the others are left out"
             )
             yield warning(Code.HINT_UNTRUSTED, message, tool.place or tool.id)

@@ -44,11 +44,11 @@ def parse_json_documents(
     Args:
         text: The whole text.
         place: The file, for messages.
-        repeated: Gets every key that stands more than once in one object; the last one counts.
+        repeated: Gets every key that occurs more than once in one object; the last one counts.
         parse_float: Reads a number with a fraction or an exponent.
 
     Raises:
-        SourceError: The text is no JSON, holds a number that is none (`NaN`), or is nested
+        SourceError: The text is not JSON, has a number that is not finite (`NaN`), or is nested
             deeper than `MAX_DEPTH`; its place names line and column.
     """
     if not text.strip():
@@ -77,7 +77,7 @@ def parse_json_documents(
 
 
 def has_surrogate_escapes(text: str) -> bool:
-    """Return whether strings of this JSON text may hold lone surrogates."""
+    """Return whether strings of this JSON text may have lone surrogates."""
     return _SURROGATE_ESCAPE.search(text) is not None
 
 
@@ -109,7 +109,7 @@ def repair_surrogates(value: JsonValue, path: str, repaired: list[str]) -> JsonV
 
 
 class _NotANumberError(Exception):
-    """The text holds a number that JSON does not know or that overflows."""
+    """The text has a number that is not JSON or that overflows."""
 
 
 def _decode_all(
@@ -155,7 +155,7 @@ def _finite(parse_float: Callable[[str], float], text: str) -> float:
 
 
 def _int(text: str) -> int:
-    # What overflows a double is lost on most readers of JSON, and Python limits the digits too.
+    # Most readers of JSON lose a number that overflows a double; Python also limits the digits.
     if len(text) > _SURE_DIGITS:
         _finite(float, text)
     return int(text)

@@ -18,10 +18,10 @@ _SOURCE_KEYS = ("server", "sourceId", "source_id", "serverName", "server_name", 
 _KIND_KEYS = ("sourceKind", "source_kind")
 _HASH_DIGITS = 8
 LONGEST_SOURCE = 256
-"""Longest source id that a manifest or server may state, in characters."""
+"""Longest source id in a manifest or of a server, in characters."""
 
 INPUT_KEYS = ("inputSchema", "input_schema", "parameters", "parametersJsonSchema")
-"""Members that may hold the schema of a tool's arguments, in order."""
+"""Members for the schema of a tool's arguments, in order."""
 
 _SHAPES = "use a tools/list response, or a list of OpenAI, Anthropic or Gemini tools"
 _CLIENT = "this is an MCP client configuration, which must be named explicitly to be used"
@@ -34,7 +34,7 @@ _FOREIGN = {
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """What stands in a manifest at *path*, as in `result.tools[3]`, and what is stated there."""
+    """A value in a manifest, its path, as in `result.tools[3]`, and its inherited members."""
 
     value: JsonValue
     place: str
@@ -67,7 +67,7 @@ class _Entry:
 
 
 def stated_source(mapping: JsonObject) -> str | None:
-    """Return the source id that a tool or manifest states, as `bounded_source`, or `None`."""
+    """Return the source id in a tool or manifest, as `bounded_source`, or `None`."""
     for key in _SOURCE_KEYS:
         value = mapping.get(key)
         name = value.get("name") if isinstance(value, dict) else value
@@ -77,7 +77,7 @@ def stated_source(mapping: JsonObject) -> str | None:
 
 
 def bounded_source(name: str) -> str:
-    """Trim *name* and cut it to `LONGEST_SOURCE`; a hash keeps those that begin alike apart.
+    """Trim *name* and cut it to `LONGEST_SOURCE`; a hash distinguishes names that begin alike.
 
     It is repeated with every tool and every message about one, so that thousands of tools would
     make a long one gigabytes.
@@ -90,7 +90,7 @@ def bounded_source(name: str) -> str:
 
 
 def stated_kind(mapping: JsonObject) -> str | None:
-    """Return the source kind that a tool or manifest states, or `None`."""
+    """Return the source kind in a tool or manifest, or `None`."""
     values = (mapping.get(key) for key in _KIND_KEYS)
     return next((value for value in values if isinstance(value, str)), None)
 
@@ -104,13 +104,13 @@ def _find_tools(entry: _Entry) -> Iterator[_Entry]:
         for index, item in members:
             yield from _read_item(entry.item(index, item), is_only=len(members) == 1)
     else:
-        raise entry.fail("this JSON is neither a list of tools nor an object that holds one")
+        raise entry.fail("this JSON is neither a list of tools nor an object with one")
 
 
 def _read_item(entry: _Entry, *, is_only: bool = False) -> Iterator[_Entry]:
     """Read a member of an array: a tool, or a page of tools.
 
-    Beside others, a message that holds no tools costs nobody else a tool; alone, it is the answer.
+    Beside others, a message without tools costs no tool; as the only one, it is the answer.
     """
     value = entry.value
     if isinstance(value, dict) and not _is_tool(value):
@@ -129,10 +129,10 @@ def _find_in_page(page: JsonObject, entry: _Entry) -> Iterator[_Entry]:
             yield entry
         elif fault is not None:
             said = fault.get("message") if isinstance(fault, dict) else fault
-            raise entry.fail(f"the server answered with an error: {said}", "ask it again")
+            raise entry.fail(f"the server answered with an error: {said}", "request the list again")
         else:
             foreign = next((text for key, text in _FOREIGN.items() if key in page), None)
-            raise entry.fail(foreign or "this JSON object holds no `tools`")
+            raise entry.fail(foreign or "this JSON object has no `tools`")
         return
     held = entry.enter(page, key)
     if key in ("result", "pages"):
@@ -176,7 +176,7 @@ def _pages_among(values: list[JsonValue]) -> list[tuple[int, JsonValue]]:
 def _has_cursor(value: JsonValue) -> bool:
     """Return whether a page, or the last of several, names a next one.
 
-    An empty cursor is one from the protocol of 2026-07-28 on, whose results have a `resultType`.
+    An empty cursor counts from the protocol of 2026-07-28 on, whose results have a `resultType`.
     """
     for _ in range(4):
         if isinstance(value, list):
@@ -208,7 +208,7 @@ _KEYS_SHOWN = 5
 _KEY_SHOWN = 80
 _TITLE_KEYS = ("title", "displayName", "display_name")
 _KINDS = {one.casefold(): one for one in SourceKind}
-# What an entry says of the tool itself; `mcpg.gateway` runs the tasks of tools.
+# Members of an entry that describe the tool; `mcpg.gateway` runs the tasks of tools.
 _READ_KEYS = frozenset(
     (
         *("name", "description", "annotations", "_meta", "function", "execution"),
@@ -219,7 +219,7 @@ _READ_KEYS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class ManifestTools:
-    """The tools of one manifest, without ids, and what was noticed about them."""
+    """The tools of one manifest, without ids, and notices about them."""
 
     tools: tuple[Tool, ...]
     diagnostics: tuple[Diagnostic, ...] = ()
@@ -239,18 +239,18 @@ def read_manifest(
     Known shapes are: the result of MCP `tools/list`, bare or in its JSON-RPC envelope; several such
     pages as an array, as documents that follow each other, or under `pages`; arrays of tools;
     `{"functions": [...]}`; Gemini's `functionDeclarations`; a tool on its own. Messages of another
-    kind in a recorded session are passed over.
+    kind in a recorded session are skipped.
 
     Args:
         text: The whole manifest.
         place: Its file, for messages.
-        default_source: Source id of tools for which nothing states one.
-        source_id: Source id that overrides whatever is stated.
-        trust_hints: Whether lists of hints that a server states count as the operator's.
+        default_source: Source id of tools that have none.
+        source_id: Source id that overrides all others.
+        trust_hints: Whether lists of hints from a server count as the operator's.
         is_response: Whether the manifest is the response of a server, not the operator's.
 
     Raises:
-        SourceError: It is no JSON, holds no list of tools, or the server answered with an error.
+        SourceError: It is not JSON, has no list of tools, or the server answered with an error.
     """
     noticed: list[Diagnostic] = []
     options = _ReadingOptions(default_source, source_id, trust_hints, is_response)
@@ -274,7 +274,7 @@ def parse_repaired(text: str, place: str, noticed: list[Diagnostic]) -> list[Jso
     *noticed* gets a diagnostic for keys that are repeated, and one for text that was not whole.
 
     Raises:
-        SourceError: The text is no JSON.
+        SourceError: The text is not JSON.
     """
     repeated: set[str] = set()
     values = parse_json_documents(text, place, repeated)
@@ -292,7 +292,7 @@ def parse_repaired(text: str, place: str, noticed: list[Diagnostic]) -> list[Jso
         for index, value in enumerate(values)
     ]
     if paths:
-        count = "one text holds" if len(paths) == 1 else f"{len(paths)} texts hold"
+        count = "one text has" if len(paths) == 1 else f"{len(paths)} texts have"
         message = f"{count} a lone surrogate, replaced by U+FFFD"
         noticed.append(warning(Code.TEXT_REPAIRED, message, f"{place}: {paths[0]}"))
     return clean
@@ -306,7 +306,7 @@ class _ReadingOptions:
     is_response: bool
 
 
-# Shared by most tools, of which nothing changes any member.
+# Shared by most tools, without a change of any member.
 _NOTHING: JsonObject = {}
 
 
@@ -348,10 +348,10 @@ def _read_tool(found: _Entry, options: _ReadingOptions, noticed: list[Diagnostic
 def _read_hints(
     entry: JsonObject, found: _Entry, options: _ReadingOptions, noticed: list[Diagnostic]
 ) -> Hints:
-    """Return the hints of the operator: beside the name only where no server wrote them."""
+    """Return the hints of the operator; those beside the name only if no server wrote them."""
     trusts_entry = options.trust_hints or not (options.is_response or found.is_response)
     if not trusts_entry and states_lists(entry):
-        message = "the server states hints beside the name, where MCP has none; they are ignored"
+        message = "the server has hints beside the name, which MCP lacks; they are ignored"
         noticed.append(info(Code.HINT_UNTRUSTED, message, found.where))
     return hints_of_tool(
         entry,

@@ -1,4 +1,4 @@
-"""What a tool is: the value objects that everything above shares, and the parameters of schemas."""
+"""The value objects of tools and hints, and the parameters of schemas."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Tier(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ToolExample:
-    """One request that a tool serves: what is asked, never blank, the answer, and when to ask."""
+    """One request that a tool serves: the input, never blank, the answer, and when to use it."""
 
     input: str
     output: str | None = None
@@ -44,9 +44,9 @@ class ToolExample:
 
 @dataclass(frozen=True, slots=True)
 class Hints:
-    """What an author adds so that a tool is found and judged well.
+    """Additions of an author, so that a tool is found and judged well.
 
-    Lists hold no blanks and no case-insensitive repeats; `None` means "not said".
+    Lists have no blanks and no case-insensitive repeats; `None` means "not set".
     """
 
     aliases: tuple[str, ...] = ()
@@ -65,7 +65,7 @@ class Hints:
 
     @classmethod
     def merge(cls, *parts: Hints) -> Hints:
-        """Join hints in order of precedence: lists are unioned, scalars take the first said."""
+        """Join hints in order of precedence: lists are unioned, scalars take the first set."""
         merged: dict[str, object] = {}
         for name in cls.__match_args__:
             values = [getattr(part, name) for part in parts]
@@ -90,7 +90,7 @@ HINT_LISTS = tuple(one.name for one in fields(Hints) if one.default == ())
 """The members of `Hints` that are lists."""
 
 GENERATED_LISTS = ("aliases", "keywords", "examples")
-"""The members of `Hints` that a language model may write; of examples, what is asked alone."""
+"""The members of `Hints` that a language model may write; of examples, only the input."""
 
 MOST_GENERATED = 64
 """How many texts each of these lists has at most."""
@@ -103,9 +103,9 @@ class Tool:
     JSON members are shared, not copied: treat them as read-only.
 
     Attributes:
-        id: Unique in its catalogue, stable, safe as a file name; "" until a catalogue assigns it.
+        id: Unique in its catalog, stable, safe as a file name; "" until a catalog assigns it.
         source_id: The server it comes from, as given.
-        name: The name that its server knows it by, as given.
+        name: Its name at its server, as given.
         place: The file (and member) it was read from, for messages; not part of its identity.
         listed: Other members of its entry in the list of a running server, such as `icons`, as
             given, and the `icons` of a manifest; neither kept in documents nor part of its
@@ -131,7 +131,7 @@ class Tool:
 
     @property
     def key(self) -> tuple[str, str]:
-        """Its source id and its name there, which tell it from others."""
+        """Its source id and its name there, which identify it."""
         return self.source_id, self.name
 
     def __repr__(self) -> str:
@@ -139,11 +139,11 @@ class Tool:
         return f"Tool({self.id!r}, source_id={self.source_id!r}, name={self.name!r})"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what the tool is called, what it does, and its hints, as `mcpg list` prints it."""
+        """Return the names, the description and the hints of the tool, as `mcpg list` prints it."""
         return {**self.card(), **self.hints.to_dict()}
 
     def card(self) -> dict[str, Any]:
-        """Return what the tool is called and what it does, as a JSON object."""
+        """Return the names and the description of the tool, as a JSON object."""
         return {
             "toolId": self.id,
             "sourceId": self.source_id,
@@ -153,7 +153,7 @@ class Tool:
         }
 
     def view(self) -> ToolView:
-        """Return what lists show of the tool."""
+        """Return the tool as lists show it."""
         hints = self.hints.to_dict()
         return ToolView(self.card(), self.required_arguments, hints, self.input_schema)
 
@@ -169,7 +169,7 @@ class Tool:
 
     @property
     def enabled(self) -> bool:
-        """Whether a search may offer the tool without being asked for disabled ones."""
+        """Whether a search may offer the tool without a request for disabled ones."""
         return self.hints.enabled_by_default is not False
 
 
@@ -178,9 +178,9 @@ class HintRule:
     """One entry of a hints file: hints for every tool that its pattern names.
 
     The pattern is a tool id, `source::name`, a raw name, or a glob over any of these; so are those
-    of related tools and next steps. The place is `file:line`; `mcpg lint` does not report the codes
-    that it is to ignore. Hints that a language model wrote have the digest of the definition that
-    it was shown, "" where the file does not say; those of people have `None`.
+    of related tools and next steps. The place is `file:line`; `mcpg lint` does not report the
+    ignored codes. Generated hints have the digest of the definition that the model saw, "" if the
+    file lacks it; handwritten ones have `None`.
     """
 
     pattern: str
@@ -194,13 +194,13 @@ class HintRule:
 
 @dataclass(frozen=True, slots=True)
 class SourceDocument:
-    """A Markdown-LD document as it stands in a folder or a bundle, not yet parsed.
+    """A Markdown-LD document from a folder or a bundle, not yet parsed.
 
     Attributes:
         path: Relative path with `/`, unique in its bundle, never climbing out of its folder.
         content: The whole text, LF line ends.
-        canonical_uri: Absolute URI of the document, or `None` when it does not say.
-        place: Where it was read from, for messages; not part of its identity.
+        canonical_uri: Absolute URI of the document, or `None` if it has none.
+        place: The file it was read from, for messages; not part of its identity.
     """
 
     path: str
@@ -229,10 +229,10 @@ class Parameter:
 
     Attributes:
         path: Its name; within objects and lists the way to it, as in `order.lines[].sku`.
-        description: What it means; "" when the schema does not say.
-        type: JSON types joined by `|`, `null` left out, or `None` when the schema does not say.
+        description: Its meaning; "" if the schema has none.
+        type: JSON types joined by `|`, `null` left out, or `None` if the schema has none.
         values: The texts that it may or typically does take.
-        format: The `format` of its values, or of those of its list; "" when there is none.
+        format: The `format` of its values, or of those of its list; "" if there is none.
     """
 
     path: str
@@ -244,20 +244,20 @@ class Parameter:
 
 
 # A schema to look into: itself, what goes before the names of its properties, how many objects and
-# lists it lies in, and the identities of these, to notice a circle.
+# lists it is in, and the identities of these, to notice a circle.
 _SchemaNode: TypeAlias = tuple[JsonObject, str, int, frozenset[int]]
 
 
 @dataclass(frozen=True, slots=True)
 class _SchemaPart:
-    """One schema without those that it refers to, read once however often it is met.
+    """One schema without the schemas that it refers to, read once however often it is met.
 
     Attributes:
         values: The texts that it may or typically does take.
         branches: Schemas that it refers to or combines, the first few, each with whether it
-            always holds: a branch of `anyOf` or `oneOf` need not.
+            always applies: a branch of `anyOf` or `oneOf` need not.
         items: Schemas of a list's items and of a mapping's unnamed values, the first few of each
-            kind, each with what it adds to a path.
+            kind, each with its addition to a path.
     """
 
     schema: JsonObject
@@ -292,10 +292,10 @@ _NESTING = _BRANCHES | {"properties", "items", "prefixItems", "additionalPropert
 
 
 def _simple_parameters(schema: JsonObject, most: int) -> tuple[Parameter, ...] | None:
-    """Return what a walk finds in *schema*, `None` unless its properties hold no schemas.
+    """Return the result of a walk over *schema*, `None` unless its properties have no schemas.
 
-    It is `None` as well for more properties than *most* and for long texts. Most tools have a
-    schema of this kind, and a walk takes ten times as long.
+    It is also `None` for more properties than *most* and for long texts. Most tools have such a
+    schema, and a walk takes ten times as long.
     """
     properties = schema.get("properties")
     if not isinstance(properties, dict) or len(properties) > most:
@@ -339,7 +339,7 @@ class _SchemaWalk:
     def run(self) -> dict[str, Parameter]:
         found: dict[str, Parameter] = {}
         queue: deque[_SchemaNode] = deque([(self.root, "", 1, frozenset())])
-        # Schemas that lead to the same paths over and over must come to an end as well.
+        # Schemas that repeat the same paths must also come to an end.
         for _ in range(_NODES_PER_PARAMETER * self.max_parameters):
             if not queue:
                 break
@@ -402,7 +402,7 @@ class _SchemaWalk:
         for text in (text for part in (*parts, *nested) for text in part.values):
             if len(text) >= self.room:
                 break
-            # Each costs a place, too, for one that is repeated still has to be looked at.
+            # Each also costs a place, for a repeated one still has to be examined.
             self.room -= len(text) + 1
             values.append(text)
         return Parameter(
@@ -415,7 +415,7 @@ class _SchemaWalk:
         )
 
     def _parts(self, schema: JsonObject) -> list[tuple[_SchemaPart, bool]]:
-        """Unfold a schema into itself and its branches, each with whether it always holds."""
+        """Unfold a schema into itself and its branches, each with whether it always applies."""
         known = self.unfolded.get(id(schema))
         if known is not None:
             return known
@@ -470,7 +470,7 @@ def _format(schema: JsonObject) -> str:
 
 
 def _texts(value: JsonValue) -> Iterator[str]:
-    """Return the texts in a list, or the one that needs no list."""
+    """Return the texts in a list, or a single text without one."""
     items = value if isinstance(value, list) else [value]
     return (item for item in items if isinstance(item, str))
 

@@ -1,12 +1,12 @@
-"""Changes of JSON Schemas, and whether they break those who rely on the former one.
+"""Changes of JSON Schemas, and whether they break users of the former one.
 
 A caller relies on an input schema to accept all that it accepted, so it may only become wider. A
-reader relies on an output schema to promise all that it promised, so it may only become narrower:
+reader relies on an output schema to keep all its promises, so it may only become narrower:
 arguments are contravariant, results covariant.
 
 Whether one schema accepts all that another does is hard to decide for all of JSON Schema (Habib et
 al., "Finding data compatibility bugs with JSON subschema checks", ISSTA 2021). Here keywords are
-compared one by one; a change of keywords whose interplay is not followed is reported as undecided.
+compared one by one; a change of keywords whose interplay is not modeled is reported as undecided.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ Change: TypeAlias = "tuple[str, _Effect, str, tuple[str, ...] | _TextPair]"
 
 
 class Compatibility(StrEnum):
-    """What a change means to those who rely on a schema."""
+    """The meaning of a change for users of a schema."""
 
     BREAKING = "breaking"
     UNDECIDED = "undecided"
@@ -57,8 +57,8 @@ class SchemaChange:
     """One change of a schema.
 
     Attributes:
-        path: Where, as in `order.lines[].sku`; "" for the schema as a whole.
-        what: What changed, in words of ours.
+        path: Its place, as in `order.lines[].sku`; "" for the schema as a whole.
+        what: The change, in words of ours.
         values: The parts of the schemas that these words are about, each cut short.
     """
 
@@ -81,7 +81,7 @@ class _TooLargeError(Exception):
 
 
 class _Effect(Flag):
-    """What a change makes of the values that a schema accepts."""
+    """The effect of a change on the values that a schema accepts."""
 
     NONE = 0
     NARROWER = auto()
@@ -112,7 +112,7 @@ _ASSERTIONS = (
     *("pattern", "multipleOf", "not", "propertyNames", "contains"),
     *("dependentRequired", "dependentSchemas", "dependencies"),
 )
-# What a change of these means depends on others, or on who reads them.
+# The meaning of a change of these depends on other keywords, or on the reader.
 _INVOLVED = (
     *("format", "if", "then", "else", "patternProperties", "unevaluatedProperties"),
     *("unevaluatedItems", "minContains", "maxContains", "contentEncoding", "contentMediaType"),
@@ -144,7 +144,7 @@ def output_changes(
 ) -> tuple[SchemaChange, ...]:
     """Return up to *most* changes of the schema of results, first those that break readers.
 
-    A schema may be `None`, which is no schema.
+    A schema may be `None` if there is none.
     """
     if before is None or after is None:
         if before is after:
@@ -194,7 +194,7 @@ class _Comparison:
         self._is_read = is_read
         self._within: set[tuple[int, int]] = set()
         self._sizes: dict[int, int] = {}
-        # References and alternatives multiply what is compared.
+        # References and alternatives multiply the comparisons.
         size = sum(len(canonical_text(root)) for root in self._roots)
         self._pairs_left = min(2_000 + size // 50, 5_000)
         self._text_left = 300_000 + 5 * size
@@ -216,7 +216,7 @@ class _Comparison:
 
     def _own_size(self, plain: JsonObject) -> int:
         """Return how many characters *plain* has beside the schemas within it."""
-        # By identity: the readers keep what they have made plain.
+        # By identity: the readers keep the schemas that they have made plain.
         if id(plain) not in self._sizes:
             texts = (canonical_text(one) for key, one in plain.items() if key not in _WITHIN)
             self._sizes[id(plain)] = sum(map(len, texts))
@@ -226,7 +226,7 @@ class _Comparison:
         old, new = self._old.plain(before), self._new.plain(after)
         pair = id(old), id(new)
         self._spend(self._own_size(old) + self._own_size(new))
-        # What a schema holds of itself has changed as it has.
+        # The parts of a schema within itself have changed as it has.
         if pair in self._within:
             return
         if len(self._within) > _DEEPEST:
@@ -250,7 +250,7 @@ class _Comparison:
             self._within.discard(pair)
 
     def _compare_unions(self, old: JsonObject, new: JsonObject, path: str) -> Iterator[Change]:
-        """Compare branches: each of the one schema should be within a branch of the other."""
+        """Compare branches: each should be within a branch of its counterpart."""
         before, after = self._old.branches(old), self._new.branches(new)
         if max(len(before), len(after)) > MOST_BRANCHES:
             if canonical_text(old) != canonical_text(new):
@@ -289,7 +289,7 @@ class _Comparison:
         fault: _Effect,
         path: str,
     ) -> Iterator[Change]:
-        """Describe the *branches* at *places*, which none of the *others* is sure to hold."""
+        """Describe the *branches* at *places*, which none of the *others* is sure to contain."""
         unsure = [at for at in places if any(fault not in one for one in effects[at])]
         sure = [branches[at] for at in places if at not in unsure]
         is_loss = fault is _Effect.NARROWER
@@ -330,7 +330,7 @@ class _Comparison:
         yield from self._compare_references(old, new, path)
 
     def _compare_references(self, old: JsonObject, new: JsonObject, path: str) -> Iterator[Change]:
-        """Compare what keywords refer to that are compared as they are written."""
+        """Compare the targets of keywords that are compared as they are written."""
         for key in _AS_WRITTEN:
             if key in old and key in new and not _differs(key, old, new):
                 before, after = (
@@ -349,7 +349,7 @@ class _Comparison:
         if before is not None and after is not None:
             lost, gained = _without(before, after), _without(after, before)
         elif after is not None:
-            words = self._words("accepts nothing but", "is always one of")
+            words = self._words("accepts only", "is always one of")
             yield path, _Effect.NARROWER, words, _list_first(after, _format_value)
             lost, gained = [], [one for one in after if value_type(one) not in allowed_types(old)]
         elif before is not None:
@@ -378,7 +378,7 @@ class _Comparison:
                 further, is_required = _further_schema(old), name in demanded
                 effect = _Effect.NARROWER if is_required else _Effect.NEW
                 if self._is_read and further is False:
-                    # A reader may refuse what it does not know.
+                    # A reader may refuse unknown properties.
                     effect |= _Effect.UNKNOWN
                 yield inner, effect, "is new and required" if is_required else "is new", ()
                 if isinstance(further, dict):
@@ -415,7 +415,7 @@ class _Comparison:
             words = self._words("accepts no further properties", "has no further properties")
             yield path, _Effect.NARROWER, words, ()
         else:
-            # A reader is free to pass over what it does not know.
+            # A reader is free to ignore unknown properties.
             effect = _Effect.UNKNOWN if self._is_read else _Effect.WIDER
             words = self._words("accepts further properties", "may have further properties")
             yield path, effect, words, ()
@@ -439,7 +439,7 @@ class _Comparison:
 
 
 def _find_uncovered(effects: Sequence[Sequence[_Effect]], fault: _Effect) -> list[int]:
-    """Return the rows of which every effect has the *fault*, or could not be decided."""
+    """Return the rows in which every effect has the *fault*, or is undecided."""
     return [
         at for at, row in enumerate(effects) if all(one & (fault | _Effect.UNKNOWN) for one in row)
     ]
@@ -454,7 +454,7 @@ def _find_partners(
 ) -> Iterator[tuple[int, int]]:
     """Yield the branches that became others: those of one name, of one type, or the last ones.
 
-    A branch that other branches hold as well only has a partner that adds no fault to it.
+    A branch that other branches also contain only has a partner that adds no fault to it.
     """
     olds, news = ([*map(_name, side)] for side in (before, after))
     kinds = [[allowed_types(one) for one in side] for side in (before, after)]
@@ -479,7 +479,7 @@ def _find_partners(
 
 
 def _compare_annotations(old: JsonObject, new: JsonObject, path: str) -> Iterator[Change]:
-    """Compare what refuses no value: texts, defaults, and keywords that JSON Schema lacks."""
+    """Compare keywords that refuse no value: texts, defaults, and unknown ones."""
     for key in ("title", "description"):
         before, after = old.get(key, ""), new.get(key, "")
         if isinstance(before, str) and isinstance(after, str) and before.split() != after.split():
@@ -492,7 +492,7 @@ def _compare_annotations(old: JsonObject, new: JsonObject, path: str) -> Iterato
 def _compare_bounds(
     key: str, old: JsonObject, new: JsonObject, path: str, *, is_whole: bool
 ) -> Iterator[Change]:
-    """Compare what the least or greatest number is, by both keywords that state it."""
+    """Compare the least or greatest number, by both of its keywords."""
     before, after = (_read_bound(key, one, is_whole=is_whole) for one in (old, new))
     if before == after:
         return
@@ -508,7 +508,7 @@ def _compare_bounds(
 
 
 def _read_bound(key: str, schema: JsonObject, *, is_whole: bool) -> tuple[float, bool] | None:
-    """Return the bound, and whether it is no value itself; of draft 4, that is a flag."""
+    """Return the bound, and whether it is exclusive; in draft 4, that is a flag."""
     sign = 1 if key == "minimum" else -1
     other = schema.get(_BOUNDS[key])
     stated = [(_number(schema.get(key)), other is True), (_number(other), True)]
@@ -522,7 +522,7 @@ def _read_bound(key: str, schema: JsonObject, *, is_whole: bool) -> tuple[float,
 
 
 def _compare_assertions(old: JsonObject, new: JsonObject, path: str) -> Iterator[Change]:
-    """Compare keywords by whether they are stated, and otherwise as a whole."""
+    """Compare keywords by whether they are there, and otherwise as a whole."""
     for key in _AS_WRITTEN:
         if not _differs(key, old, new):
             continue
@@ -562,7 +562,7 @@ def _further_schema(schema: JsonObject) -> JsonValue:
 
 
 def _items(schema: JsonObject) -> tuple[list[JsonValue], JsonValue]:
-    """Return the schemas of the first items, and that of the others; drafts differ in keywords."""
+    """Return the schemas of the first items, and of the others; drafts differ in keywords."""
     items, leading = schema.get("items", True), schema.get("prefixItems")
     if isinstance(items, list):
         return items, schema.get("additionalItems", True)
@@ -580,9 +580,9 @@ def _number(stated: JsonValue) -> float | None:
 
 
 def _name(schema: JsonObject) -> str:
-    """Return what a branch is called in a message: its value or title, or else by its properties.
+    """Return the name of a branch in a message: its value or title, or else its properties.
 
-    Those are the properties that have one value, or else those that are required.
+    These are the properties that have one value, or else the required ones.
     """
     if "const" in schema:
         return _format_value(schema["const"])

@@ -1,4 +1,4 @@
-"""What lists show of a tool, as light as a plain search needs it."""
+"""Tools as lists show them, as light as a plain search needs them."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def hints_json(hints: Mapping[str, Any]) -> JsonObject:
 
 
 class ToolView(NamedTuple):
-    """What lists show of a tool: names and description, required arguments, hints, input schema."""
+    """A tool in lists: names and description, required arguments, hints, input schema."""
 
     card: JsonObject
     required: tuple[str, ...]
@@ -70,10 +70,10 @@ class ToolView(NamedTuple):
 
 
 def record_view(members: Mapping[str, Any]) -> ToolView:
-    """Return what lists show of the tool with the *members* of a record.
+    """Return the tool with the *members* of a record, as lists show it.
 
     Raises:
-        AttributeError, KeyError, TypeError: The members are not those of a tool.
+        AttributeError, KeyError, TypeError: The members do not make a tool.
     """
     name = members["name"]
     card = {

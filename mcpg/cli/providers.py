@@ -154,9 +154,9 @@ class ServiceFactory:
         if not isinstance(embedder, str):
             need_numpy("llm")
             return embedder
-        from mcpg.embeddings import provider_of  # noqa: PLC0415 - as above
+        from mcpg.embeddings import make_provider  # noqa: PLC0415 - as above
 
-        return provider_of(embedder)
+        return make_provider(embedder)
 
     def store(self) -> EmbeddingStore | None:
         """Return the vector store: a file in the cache folder, unless set otherwise."""

@@ -1,1 +1,1 @@
-"""Code graphs: symbols of source files, edges between them, and the pages that hold both."""
+"""Code graphs: symbols of source files, edges between them, and the pages with both."""

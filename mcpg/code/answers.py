@@ -52,7 +52,7 @@ _OUTGOING: dict[str, tuple[tuple[CodeEdgeKind, ...], str, str]] = {
 
 
 class CodeAnswers:
-    """Makes answers of the source code of an index; nothing is read before it is asked for."""
+    """Makes answers of the source code of an index; nothing is read before it is needed."""
 
     def __init__(self, index: Index) -> None:
         self._index = index
@@ -79,19 +79,19 @@ class CodeAnswers:
         return not self.is_empty and bool(self.graph.find(name) or self._find_files(name))
 
     def _find_files(self, name: str, scope: CodeScope | None = None) -> list[LocatedSymbol]:
-        # A word without an ending is no name of a file.
+        # A word without an ending is not the name of a file.
         files = self.graph.find_files(name.lstrip("./"), scope) if "." in name else ()
         return [locate_file(one) for one in files]
 
     def near(self, name: str) -> str:
-        """Return the name of a symbol that *name* misspells, "" where none is near."""
+        """Return the name of a symbol that *name* misspells, "" if none is near."""
         around, dot, short = name.rpartition(".")
         close = () if self.is_empty else self.search.find_named_symbols(short)
         names: set[tuple[float, int, str]] = set()
         for one in close:
             name = one.definition.symbol.short_name
             most = max(len(short), len(name))
-            # Those of case count as well.
+            # Edits of case also count.
             edits = edit_distance(short, name, most)
             names.add((-one.score, most if edits is None else edits, name))
         found = (f"{around}{dot}{one}" for _, _, one in sorted(names))
@@ -124,14 +124,14 @@ class CodeAnswers:
         return SymbolAnswers(tuple(found))
 
     def _search(self, question: SymbolQuestion) -> SymbolAnswers:
-        """Return what a search finds: symbols, their documentation, or how they are used."""
+        """Return the results of a search: symbols, their documentation, or how they are used."""
         text, diagnostics = question.topic or question.text, tuple[Diagnostic, ...]()
         blend = None
         if question.ranking.strategy != Strategy.GRAPH:
             try:
                 blend = self._compare(text, question)
             except McpgError as fault:
-                message = f"source code is searched by words alone: {fault.message}"
+                message = f"source code is searched only by words: {fault.message}"
                 diagnostics = (warning(Code.EMBEDDING_FAILED, message),)
         matches = self.search.search(text, question.scope, limit=question.limit, blend=blend)
         if question.intent == Intent.EXAMPLES:
@@ -146,7 +146,7 @@ class CodeAnswers:
         return SymbolAnswers(tuple(found), "", diagnostics)
 
     def _compare_symbols(self, definitions: Sequence[LocatedSymbol]) -> list[Answer]:
-        """Return *definitions* with the names that each alone has or uses, and those in common."""
+        """Return *definitions* with the names that only each has or uses, and the common ones."""
         names = [self._list_parts(one) for one in definitions]
         common = set(names[0]).intersection(*names) if names else set[str]()
         found = []
@@ -155,7 +155,7 @@ class CodeAnswers:
             why = [
                 f"{what}: {', '.join(list(kept)[:_KNOWN])}"
                 for what, kept in (
-                    ("it alone has", [name for name in own if name not in others]),
+                    ("only it has", [name for name in own if name not in others]),
                     ("all have", [name for name in own if name in common]),
                 )
                 if kept
@@ -164,7 +164,7 @@ class CodeAnswers:
         return found
 
     def _list_parts(self, one: LocatedSymbol) -> list[str]:
-        """Return the names of what a symbol defines, extends, calls and uses, each once."""
+        """Return the names that a symbol defines, extends, calls and uses, each once."""
         kinds = (CodeEdgeKind.DEFINES, CodeEdgeKind.INHERITS, CodeEdgeKind.CALLS)
         found = (self.graph.outgoing(one, (kind,)) for kind in (*kinds, CodeEdgeKind.REFERENCES))
         parts = (relation for relations in found for relation in relations if relation.symbol)
@@ -185,7 +185,7 @@ class CodeAnswers:
     def _show_use(
         self, definitions: Sequence[LocatedSymbol], scope: CodeScope | None
     ) -> list[Answer]:
-        """Return *definitions* with their callers, or with all that uses them where none calls."""
+        """Return *definitions* with their callers, or with all their users if none calls."""
         is_called = any(self._relations(Direction.CALLERS, one, scope)[2] for one in definitions)
         direction = Direction.CALLERS if is_called else Direction.REFERENCES
         return self.relate_symbols(direction, definitions, scope)
@@ -209,7 +209,7 @@ class CodeAnswers:
         return SymbolAnswers((*imported, *found), direction)
 
     def check_scope(self, scope: CodeScope) -> tuple[Diagnostic, ...]:
-        """Report what *scope* names that no source file has."""
+        """Report names in *scope* that no source file has."""
         found = []
         for what, value, known in scope.find_unknown(() if self.is_empty else self.graph.files):
             near = suggest(value, known)
@@ -221,7 +221,7 @@ class CodeAnswers:
         return tuple(found)
 
     def find_handler(self, name: str, description: str) -> RelatedItem | None:
-        """Return the function or method that implements a tool, where names say so."""
+        """Return the function or method that implements a tool, if names show it."""
         found = None if self.is_empty else self.graph.find_handler(name, description)
         if found is None:
             return None
@@ -243,7 +243,7 @@ class CodeAnswers:
     def relate_symbols(
         self, direction: str, definitions: Sequence[LocatedSymbol], scope: CodeScope | None
     ) -> list[Answer]:
-        """Return each of *definitions* with what is related to it, then what is related to any.
+        """Return each of *definitions* with its related symbols, then the related symbols.
 
         Definitions that nothing is related to come last.
         """
@@ -322,7 +322,7 @@ class CodeAnswers:
     def similar(
         self, definitions: Sequence[LocatedSymbol], scope: CodeScope | None
     ) -> list[Answer]:
-        """Return the symbols of the same kind whose names and documentation are alike."""
+        """Return the symbols of the same kind with similar names and documentation."""
         own = {one.id for one in definitions}
         found: dict[str, Answer] = {}
         for one in definitions:
@@ -340,7 +340,7 @@ class CodeAnswers:
 def code_direction(
     tokens: Sequence[Token], mentions: Sequence[Mention], *, has_several: bool
 ) -> str:
-    """Return what a question about symbols asks for, one of `Direction`."""
+    """Return the direction of a question about symbols, one of `Direction`."""
     symbols = [one for one in mentions if one.kind == MentionKind.SYMBOL]
     name = symbols[0].start
     held = {place for one in symbols for place in range(one.start, one.end)}
@@ -356,7 +356,7 @@ def code_direction(
     if has_several:
         is_of_types = "inherit" in verbs or Direction.SUBTYPES in nouns
         return Direction.SUPERTYPES if is_of_types else Direction.PATH
-    # "Base" tells nothing more in "what extends the base class X".
+    # "Base" adds nothing in "what extends the base class X".
     if nouns and "inherit" not in verbs:
         return nouns[0]
     for kind, (active, passive) in _VERBS.items():
@@ -383,7 +383,7 @@ _VERBS = {
     "depend": (Direction.DEPENDENCIES, Direction.REFERENCES),
     "take": (Direction.DEPENDENCIES, Direction.REFERENCES),
 }
-"""What a question asks for by a verb: that which the named does, and that which is done to it."""
+"""The direction of a verb: if the named symbol does it, and if it is done to the symbol."""
 
 
 def _answer(one: LocatedSymbol, kind: str, score: float, why: tuple[str, ...]) -> Answer:
@@ -409,7 +409,7 @@ def _tell_age(file: CodeFile) -> tuple[str, ...]:
 
 
 def _describe_words(words: Sequence[str]) -> str:
-    return f"holds {', '.join(words)}" if words else "is near in meaning"
+    return f"contains {', '.join(words)}" if words else "is near in meaning"
 
 
 def _describe_match(one: LocatedSymbol) -> str:

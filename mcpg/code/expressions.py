@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 UNKNOWN = "?"
-"""The plain form of an expression whose type cannot be told from names."""
+"""The plain form of an expression of unknown type."""
 
 LONGEST = 300
 """The longest expression that is read."""
@@ -22,10 +22,10 @@ _WRAPPED = re.compile(
     re.DOTALL,
 )
 NOTHING = frozenset({"None", "null", "undefined", "nil"})
-"""The values that tell no type."""
+"""The values without a type."""
 _WRAPPERS = 4
 _DEREFERENCED = ("Box", "Rc", "Arc")
-# Languages where brackets behind a type hold its arguments.
+# Languages in which brackets behind a type have its arguments.
 _SUBSCRIPTED = frozenset({"go", "python"})
 
 
@@ -51,7 +51,7 @@ def plain_expression(text: str) -> str:
 
 
 def _empty_brackets(text: str) -> str:
-    """Empty the outermost brackets; those of type arguments go, a subscript stays unknown."""
+    """Empty the outermost brackets; type arguments are dropped, a subscript stays unknown."""
     parts: list[str] = []
     depth = 0
     for character in text:
@@ -72,7 +72,7 @@ def plain_type(text: str, family: str) -> str:
     """Return the dotted name of the type *text* without wrappers, `UNKNOWN` for other types."""
     if len(text) > LONGEST:
         return UNKNOWN
-    # A quoted type is one that is defined further down in Python, and a string elsewhere.
+    # A quoted type is defined further down in Python, and is a string elsewhere.
     quotes = "\"'" if family == "python" else ""
     for _ in range(_WRAPPERS):
         text = _TYPE_WORDS.sub("", text.strip().strip(quotes or None), count=1).rstrip("?! ")

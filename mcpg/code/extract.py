@@ -1,6 +1,6 @@
 """Facts of one source file: its definitions, imports, uses of names, and types of variables.
 
-Facts depend on the content of the file alone, so they can be cached by it. Queries run in
+Facts depend only on the content of the file, so they can be cached by it. Queries run in
 tree-sitter; Python only sees the nodes that they capture.
 """
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 Captures: TypeAlias = "dict[str, list[Node]]"
 
-# Languages where a bare name means something in its file, or nothing that is known.
+# Languages in which a bare name means something in its file, or nothing that is known.
 _IN_FILE = frozenset({"javascript", "python"})
 _GO_KINDS = frozenset({"chan", "func", "interface", "struct"})
 _RETURNS = ("return_type", "result", "returns", "type")
@@ -54,7 +54,7 @@ _USES = {
     "base": "inherits",
     "method_ref": "references",
 }
-# The name at the end of a member is no reference of its own, so members come first; nor is a type.
+# The name at the end of a member, or a type, is not a reference of its own, so these come first.
 _REFERENCES = {
     "member": "references",
     "attribute": NAMES_TYPE,
@@ -64,23 +64,23 @@ _REFERENCES = {
 
 
 def extract(source: bytes, grammar: str) -> SourceFacts:
-    """Parse *source* with the *grammar* and return what it states.
+    """Parse *source* with the *grammar* and return its facts.
 
     Raises:
-        UnparsableError: It is too complex, or states too much.
+        UnparsableError: It is too complex, or has too many facts.
     """
     return _Extraction(source, grammar).run(parse_source(source, grammar))
 
 
 @dataclass(slots=True)
 class _Region:
-    """A definition or scope, or the whole file, with what is bound in it.
+    """A definition or scope, or the whole file, with the names bound in it.
 
     Attributes:
-        body: Where its body begins; what stands before that is evaluated around it.
+        body: Start of its body; nodes before it are evaluated around it.
         names: The values of variables; `None` for definitions and imports.
         types: The names of its type parameters.
-        declared: The names whose type is declared.
+        declared: The names with a declared type.
     """
 
     kind: str
@@ -93,7 +93,7 @@ class _Region:
 
 
 class _Place(NamedTuple):
-    """Where a definition or scope stands; a scope has no captures."""
+    """The place of a definition or scope; a scope has no captures."""
 
     start: int
     minus_end: int
@@ -117,7 +117,7 @@ class _Extraction:
         self._regions = [_Region("file", -1, len(source) + 1)]
         self._docs: dict[int, str] = {}
         self._has_stars = False
-        # Where names end that are no references.
+        # Ends of names that are not references.
         self._taken: set[int] = set()
         self._defined: frozenset[int] = frozenset()
         self._hoisted: set[int] = set()
@@ -162,7 +162,7 @@ class _Extraction:
         return self._source[node.start_byte : node.end_byte].decode("utf-8", "replace")
 
     def _places(self, matches: list[Captures], nodes: Captures) -> list[_Place]:
-        """Return where definitions and scopes stand, in order, the outer ones first."""
+        """Return the places of definitions and scopes in order, the outer ones first."""
         found: dict[tuple[int, int], _Place] = {}
         for captures in matches:
             if "name" in captures:
@@ -183,7 +183,7 @@ class _Extraction:
         return [found[place] for place in sorted(found)]
 
     def _definitions(self, matches: list[Captures], nodes: Captures) -> list[Definition]:
-        """Return the definitions and scopes in order, and note which stands in which."""
+        """Return the definitions and scopes in order, and note their parents."""
         definitions: list[Definition] = []
         regions = self._regions
         file = regions.pop()
@@ -219,7 +219,7 @@ class _Extraction:
         return outer.end == -place.minus_end and (is_value or is_body)
 
     def _body_start(self, node: Node) -> int:
-        """Return where the body of a definition of Python begins, 0 for other languages."""
+        """Return the start of the body of a definition of Python, 0 for other languages."""
         body = node.child_by_field_name("body") if self._family == "python" else None
         return body.start_byte if body is not None else 0
 
@@ -248,21 +248,21 @@ class _Extraction:
             node.end_point[0] + 1,
             _signature(text.decode("utf-8", "replace"), self._family),
             "" if self._family == "python" else self._comment_above(node.start_point[0]),
-            self._content_of(node) if kind == "constant" else self._result_of(returns),
+            self._read_constant(node) if kind == "constant" else self._read_result(returns),
         )
 
-    def _result_of(self, node: Node | None) -> str:
-        return self._type_of(node) if node is not None else UNKNOWN
+    def _read_result(self, node: Node | None) -> str:
+        return self._read_type(node) if node is not None else UNKNOWN
 
-    def _content_of(self, node: Node) -> str:
+    def _read_constant(self, node: Node) -> str:
         """Return the plain form of the value of a constant."""
         declared, value = node.child_by_field_name("type"), node.child_by_field_name("value")
-        plain = self._result_of(declared)
+        plain = self._read_result(declared)
         if plain == UNKNOWN and value is not None:
-            return self._value_of(value)
+            return self._read_value(value)
         return plain if plain == UNKNOWN else f"{plain}()"
 
-    def _type_of(self, node: Node) -> str:
+    def _read_type(self, node: Node) -> str:
         text = self._text(node)
         if self._family == "go" and text.startswith("("):
             # Of several results, the first, which may have a name.
@@ -271,12 +271,12 @@ class _Extraction:
             text = kind if name.isidentifier() and name not in _GO_KINDS and kind else text
         return plain_type(text.removeprefix(":"), self._family)
 
-    def _value_of(self, node: Node) -> str:
-        """Return the plain form of a value; that of a call does not depend on its arguments."""
+    def _read_value(self, node: Node) -> str:
+        """Return the plain form of a value; a call's does not depend on its arguments."""
         if node.end_byte - node.start_byte <= LONGEST:
             return plain_expression(self._text(node))
         called = node.child_by_field_name("function") or node.child_by_field_name("constructor")
-        plain = self._value_of(called) if called is not None else UNKNOWN
+        plain = self._read_value(called) if called is not None else UNKNOWN
         return plain if plain == UNKNOWN else f"{plain}()"
 
     def _comment_above(self, row: int) -> str:
@@ -309,7 +309,7 @@ class _Extraction:
         yield -1, self._regions[-1]
 
     def _read_imports(self, matches: list[Captures]) -> tuple[list[Import], list[tuple[int, int]]]:
-        """Return the imports, and where the statements begin and end."""
+        """Return the imports, and the spans of their statements."""
         imports: list[Import] = []
         spans: list[tuple[int, int]] = []
         for found in matches:
@@ -352,10 +352,10 @@ class _Extraction:
             return
         value, is_declared = UNKNOWN, "type" in found
         if is_declared:
-            plain = self._type_of(found["type"][0])
+            plain = self._read_type(found["type"][0])
             value = plain if plain == UNKNOWN else f"{plain}()"
         elif "value" in found:
-            value = self._value_of(found["value"][0])
+            value = self._read_value(found["value"][0])
         for node in found.get("assigned", ()):
             self._assigned.append((self._owner(node.start_byte), self._text(node), value))
         for key in ("variable", "parameter", "field"):
@@ -377,7 +377,7 @@ class _Extraction:
         return owner
 
     def _bind(self, owner: int, name: str, value: str, *, is_declared: bool = False) -> None:
-        """Note a *value* of a variable; what is declared goes before what is assigned."""
+        """Note a *value* of a variable; declared types replace assigned values."""
         region = self._regions[owner]
         is_field = name.startswith("self.")
         if "." in name and not is_field:
@@ -397,7 +397,7 @@ class _Extraction:
             values.append(value)
 
     def _bind_names(self, nodes: Captures) -> None:
-        """Bind the variables whose values are unknown, and the parameters of types."""
+        """Bind the variables with unknown values, and the parameters of types."""
         for node in nodes.get("typevar", ()):
             self._taken.add(node.end_byte)
             self._regions[self._owner(node.start_byte)].types.add(self._text(node))
@@ -416,7 +416,7 @@ class _Extraction:
             self._regions[self._owner(node.start_byte)].names.pop(self._text(node), None)
 
     def _known_variables(self) -> Iterator[Variable]:
-        """Yield the variables of which one value is known."""
+        """Yield the variables with one known value."""
         for place, region in enumerate(self._regions):
             owner = -1 if region is self._regions[-1] else place
             for name, values in region.names.items():
@@ -445,7 +445,7 @@ class _Extraction:
         return self._family == "rust" and before.endswith((b".", b"::")) and before != b".."
 
     def _is_free(self, name: str, owner: int) -> bool:
-        """Return whether the head *name* of an expression may mean something that is known."""
+        """Return whether the head *name* of an expression may have a known meaning."""
         if name in self._self:
             return name != "this" or self._knows_this(owner)
         _, values = self._find(name, owner)
@@ -462,11 +462,11 @@ class _Extraction:
         return bool(values) and not any(one == UNKNOWN or one.endswith("()") for one in values)
 
     def _is_type(self, name: str, owner: int) -> bool:
-        """Return whether a *name* that only a type can be meant by is no parameter of types."""
+        """Return whether *name*, in the place of a type, is not a type parameter."""
         return not any(name in region.types for _, region in self._around(owner))
 
     def _use(self, found: Captures) -> NameUse | None:
-        """Return the use of a name in a match, `None` where it means nothing that is known."""
+        """Return the use of a name in a match, `None` if its meaning is unknown."""
         capture = next(name for name in _USES if name in found)
         kind, node = _USES[capture], found[capture][0]
         self._taken.add(node.end_byte)
@@ -481,12 +481,12 @@ class _Extraction:
             plain = plain_type(name, self._family) if is_base else plain_expression(name)
             receiver, _, name = plain.rpartition(".")
         place = found["body"][0].start_byte if "body" in found else node.start_byte
-        return self._checked(kind, self._owner(place), receiver, name, node)
+        return self._check_use(kind, self._owner(place), receiver, name, node)
 
-    def _checked(
+    def _check_use(
         self, kind: str, owner: int, receiver: str, name: str, node: Node
     ) -> NameUse | None:
-        """Return the use of a name, `None` where a variable shadows what it could mean."""
+        """Return the use of a name, `None` if a variable shadows its possible meaning."""
         around = owner
         if owner >= 0 and node.start_byte < self._regions[owner].body:
             around = self._regions[owner].parent
@@ -508,7 +508,7 @@ class _Extraction:
         return NameUse(kind, owner, receiver, name[:_LONGEST_NAME], node.start_point[0] + 1)
 
     def _references(self, nodes: Captures, spans: list[tuple[int, int]]) -> Iterator[NameUse]:
-        """Yield the references that are no calls, outside statements of import."""
+        """Yield the references that are not calls, outside statements of import."""
         starts = [start for start, _ in spans]
         for capture in _REFERENCES:
             for node in nodes.get(capture, ()):
@@ -522,7 +522,7 @@ class _Extraction:
                     yield use
 
     def _reference(self, capture: str, node: Node) -> NameUse | None:
-        """Return the reference of a captured name, `None` where it means nothing that is known."""
+        """Return the reference of a captured name, `None` if its meaning is unknown."""
         name, receiver, owner = self._text(node), "", self._owner(node.start_byte)
         if capture == "attribute":
             name += "Attribute"
@@ -533,10 +533,10 @@ class _Extraction:
         elif self._is_in_macro(node):
             return None
         if self._family != "java":
-            return self._checked(_REFERENCES[capture], owner, receiver, name, node)
+            return self._check_use(_REFERENCES[capture], owner, receiver, name, node)
         # A name of Java that is not called is a type or a field.
         is_variable = capture == "ref" and self._find(name, owner)[1] is not None
-        return None if is_variable else self._checked(NAMES_TYPE, owner, receiver, name, node)
+        return None if is_variable else self._check_use(NAMES_TYPE, owner, receiver, name, node)
 
 
 _SCOPE_CAPTURES = {
@@ -548,12 +548,12 @@ _SCOPE_CAPTURES = {
 _MERGED = frozenset({"block", "function scope"})
 _EXPORTS = frozenset({"exports", "module.exports"})
 _OWN_THIS = CONTAINERS | {"function scope"}
-# What calls a function, or holds an object, decides what it means there.
+# The caller of a function, or the owner of an object, decides the meaning of `this` there.
 _UNKNOWN_THIS = frozenset({"function scope", "object", "constant"})
 
 
 def _lines_before(name: str, text: str) -> int:
-    """Return on which line of *text* a name first stands, from 0."""
+    """Return the line of *text* where a name first occurs, from 0."""
     if "\n" not in text or not name or len(text) > _LONGEST_IMPORT:
         return 0
     found = re.search(rf"(?<![\w$]){re.escape(name)}(?![\w$])", text)

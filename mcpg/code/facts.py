@@ -1,4 +1,4 @@
-"""What one source file states: its definitions, imports, uses of names, and types of variables."""
+"""The facts of one source file: definitions, imports, uses of names, and types of variables."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import NamedTuple
 from mcpg.code.imports import Import
 
 IMPL = "impl"
-"""The kind of a definition that adds members to a type that stands elsewhere."""
+"""The kind of a definition that adds members to a type defined elsewhere."""
 
 SCOPES = frozenset({"block", "function scope", "object", "class scope"})
 """The kinds of scopes without a name: blocks, functions, literals of objects, classes."""
 
 CREATES = "creates"
-"""The kind of a call that only a type can be meant by."""
+"""The kind of a call that only a type can be the target of."""
 
 NAMES_TYPE = "types"
-"""The kind of a reference that only a type can be meant by."""
+"""The kind of a reference that only a type can be the target of."""
 
 CONTAINERS = frozenset(
     {
@@ -36,9 +36,9 @@ SELF = {
     "python": frozenset({"self", "cls"}),
     "rust": frozenset({"self", "Self"}),
 }
-"""What an object calls itself, by family."""
+"""The name that an object has for itself, by family."""
 
-# Languages where a bare name can be a member of the type around it.
+# Languages in which a bare name can be a member of the type around it.
 IMPLICIT_SELF = frozenset({"csharp", "java"})
 
 
@@ -47,8 +47,8 @@ class Definition(NamedTuple):
 
     Attributes:
         kind: A `SymbolKind`, `IMPL` or one of `SCOPES`.
-        parent: Position of the definition that it stands in, -1 for none.
-        owner: Name of the type that it is a member of, where that is not its parent.
+        parent: Position of the definition around it, -1 for none.
+        owner: Name of the type that it is a member of, if that is not its parent.
         returns: Plain form of the type that it returns; of a constant, of its value.
     """
 
@@ -68,7 +68,7 @@ class NameUse(NamedTuple):
 
     Attributes:
         kind: `calls`, `creates`, `references`, `types` or `inherits`.
-        receiver: Plain form of what stands before the name, "" for nothing.
+        receiver: Plain form of the expression before the name, "" for none.
     """
 
     kind: str
@@ -79,10 +79,10 @@ class NameUse(NamedTuple):
 
 
 class Variable(NamedTuple):
-    """A variable, parameter or field whose value is known.
+    """A variable, parameter or field with a known value.
 
     Attributes:
-        name: Its name; that of a field begins with `self.`.
+        name: Its name; a field's begins with `self.`.
         value: Plain form of its value, with `()` behind the name of its type.
     """
 
@@ -93,7 +93,7 @@ class Variable(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SourceFacts:
-    """What one file states.
+    """The facts of one file.
 
     Attributes:
         package: The package or namespace that it declares, or "".
@@ -117,7 +117,7 @@ def encode_facts(facts: SourceFacts) -> bytes:
 
 
 def decode_facts(data: bytes) -> SourceFacts:
-    """Read what `encode_facts` wrote.
+    """Read the output of `encode_facts`.
 
     Raises:
         ValueError, TypeError: It is nothing of the kind.

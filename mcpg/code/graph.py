@@ -1,4 +1,4 @@
-"""The graph of source code: symbols, the edges between them, and where these lead."""
+"""The graph of source code: symbols, the edges between them, and their targets."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from mcpg.code.model import (
     Symbol,
     SymbolKind,
 )
-from mcpg.text import joined, split_words
+from mcpg.text import join_words, split_words
 from mcpg.text.spelling import allowed_edits, edit_distance, signature
 
 DEEPEST = 12
@@ -45,7 +45,7 @@ class LocatedSymbol:
 
     @property
     def parent_name(self) -> str:
-        """The qualified name that its members begin with, "" for those of a file."""
+        """The prefix of the qualified names of its members, "" for members of a file."""
         return "" if self.symbol.kind is SymbolKind.FILE else self.symbol.name
 
     @property
@@ -66,8 +66,8 @@ class Relation:
     """An edge as seen from one of its ends.
 
     Attributes:
-        file: The file of the other end, that of the edge where the other end is outside the code.
-        symbol: The symbol at the other end; `None` for a file, or for something outside the code.
+        file: The file at the far end; if that is outside the code, the file of the edge.
+        symbol: The symbol at the far end; `None` for a file, or for names outside the code.
         lines: Lines of the edge, in the file that it leaves.
         is_guess: Whether only a name supports the edge.
     """
@@ -111,10 +111,10 @@ class CodeGraph:
         """Find definitions by id, qualified name or short name; exact case first.
 
         Args:
-            name: `path::Class.method`, `Class.method` or `method`; `::` may stand for the dot.
+            name: `path::Class.method`, `Class.method` or `method`; `::` may replace the dot.
                 With `#2`, it is the second of several definitions of the name.
-            scope: Where to search, everywhere by default.
-            kinds: Which symbols are meant.
+            scope: The files to search, all by default.
+            kinds: The kinds of symbols to find.
         """
         path, _, qualified = name.strip().removesuffix("()").rpartition(SEPARATOR)
         is_path = "/" in path or "." in path
@@ -134,14 +134,14 @@ class CodeGraph:
         return tuple(exact or found)
 
     def find_handler(self, name: str, description: str) -> LocatedSymbol | None:
-        """Return the function or method that implements a tool, where names leave no doubt.
+        """Return the function or method that implements a tool, if names leave no doubt.
 
         It is the only one with the name, tests aside, and the name has several words or the
         function has the description of the tool.
         """
         found = [
             one
-            for one in self.names.get(joined(name), ())
+            for one in self.names.get(join_words(name), ())
             if one.symbol.kind in CALLABLE_KINDS and not is_test(one.file.path)
         ]
         if len(found) != 1:
@@ -157,7 +157,7 @@ class CodeGraph:
         """The symbols by their short names without signs and case."""
         found: dict[str, list[LocatedSymbol]] = {}
         for one in self.definitions:
-            found.setdefault(joined(one.symbol.short_name), []).append(one)
+            found.setdefault(join_words(one.symbol.short_name), []).append(one)
         return found
 
     def close_names(self, name: str, limit: int = 3) -> tuple[str, ...]:
@@ -186,9 +186,9 @@ class CodeGraph:
         kinds: Collection[CodeEdgeKind] = frozenset(CodeEdgeKind),
         scope: CodeScope | None = None,
     ) -> tuple[Relation, ...]:
-        """Return what calls, references, imports, inherits or defines a symbol or file.
+        """Return the callers, references, importers, heirs and parent of a symbol or file.
 
-        What imports a symbol imports its file. The certain ones come first, then those of earlier
+        Importers of a symbol import its file. The certain ones come first, then those of earlier
         files and lines.
         """
         tree = self._tree(end)
@@ -211,9 +211,9 @@ class CodeGraph:
         end: LocatedSymbol | CodeFile,
         kinds: Collection[CodeEdgeKind] = frozenset(CodeEdgeKind),
     ) -> tuple[Relation, ...]:
-        """Return what a symbol or file calls, references, imports, inherits or defines.
+        """Return the targets that a symbol or file calls, references, imports, inherits or defines.
 
-        A type calls and references what its members do, outside itself.
+        A type has the calls and references of its members, outside itself.
         """
         tree = self._tree(end)
         edges = list(tree.outgoing.get(_id(end), ()))
@@ -254,7 +254,7 @@ class CodeGraph:
         return _collect_reachable(definition, depth, self.outgoing)
 
     def overrides(self, method: LocatedSymbol) -> tuple[LocatedSymbol, ...]:
-        """Return the methods of heirs that have the name of *method*, those of its type."""
+        """Return the methods of heirs with the name of *method*, a method of their base type."""
         tree, symbol = self._tree(method), method.symbol
         parent = tree.definitions.get(_end(method.file, symbol.parent))
         members = (
@@ -291,7 +291,7 @@ class CodeGraph:
     ) -> tuple[LocatedSymbol, ...]:
         """Return a shortest chain of calls from one of *starts* to one of *ends*, as `call_chain`.
 
-        All are looked for at once, in time that grows with the calls and not with the pairs.
+        All are searched at once, in time that grows with the calls and not with the pairs.
         """
         chains = []
         for tree in self._trees.values():
@@ -386,7 +386,7 @@ class _BranchFiles:
     def chain(
         self, before: dict[str, None], ends: frozenset[str], most: int
     ) -> tuple[LocatedSymbol, ...]:
-        """Return a shortest chain of calls between ids, that of a symbol reached first."""
+        """Return a shortest chain of calls between ids, from a symbol reached first."""
         reached: dict[str, str | None] = {**before}
         queue = deque((one, 0) for one in reached)
         while queue:
@@ -414,7 +414,7 @@ class _BranchFiles:
 
 
 def is_test(path: str) -> bool:
-    """Return whether the names of a file and its folders are those of tests."""
+    """Return whether the names of a file and its folders are typical of tests."""
     return not TEST_WORDS.isdisjoint(split_words(path))
 
 
@@ -441,7 +441,7 @@ def _order(relation: Relation) -> tuple[bool, str, tuple[int, ...], str]:
 
 
 def find_close(word: str, names: Iterable[str]) -> Iterator[tuple[int, str]]:
-    """Yield those of *names* that few edits make of *word*, each with the number of edits."""
+    """Yield the *names* within few edits of *word*, each with the number of edits."""
     letters, most = signature(word), allowed_edits(word)
     for name in names:
         if (letters ^ signature(name)).bit_count() <= 2 * most:

@@ -21,9 +21,9 @@ class Import(NamedTuple):
 
     Attributes:
         local: The name in the file, `*` for all names of the module.
-        module: The module as written, "" where a name of the file itself is exported.
+        module: The module as written, "" if a name of the file itself is exported.
         name: The name in the module, "" for the module itself.
-        owner: Position of the definition that it stands in, -1 for none.
+        owner: Position of the definition around it, -1 for none.
     """
 
     local: str
@@ -100,7 +100,7 @@ def _go(text: str) -> Iterator[tuple[str, str, str]]:
     quoted = _QUOTED.search(text)
     if quoted:
         alias = text[: quoted.start()].strip()
-        # Without another name, the package itself states how it is called.
+        # Without another name, the package itself declares its name.
         is_whole = alias == "."
         yield (EVERYTHING if is_whole else alias), quoted[1], EVERYTHING if is_whole else ""
 

@@ -24,8 +24,8 @@ class Grammar:
     Attributes:
         queries: Names of the files of queries that apply to it.
         function: The function of the package that returns the grammar.
-        family: The name that languages share whose files import each other.
-        shown: The name of the language, if it is not that of the grammar.
+        family: The common name of languages whose files import each other.
+        shown: The name of the language, if it differs from the grammar's.
     """
 
     module: str
@@ -148,11 +148,11 @@ _SAMPLED = 500
 
 
 class UnparsableError(Exception):
-    """A file takes too many steps to parse, nests too deeply, or states too much."""
+    """A file takes too many steps to parse, nests too deeply, or has too many facts."""
 
 
 def parse_source(source: bytes, grammar: str) -> Tree:
-    """Parse *source*; raises `UnparsableError` for what is too complex, as no ordinary file is."""
+    """Parse *source*; raises `UnparsableError` if it is too complex, as no ordinary file is."""
     if len(source) < _SHORTEST_DEEP:
         return _parse_in_thread(source, grammar)
     before = threading.stack_size(_STACK)
@@ -191,7 +191,7 @@ def _parse_in_thread(source: bytes, grammar: str) -> Tree:
         cursor.goto_descendant(place)
         if cursor.depth > _DEEPEST:
             raise UnparsableError
-        # A node with that many children is an ancestor of one of the nodes that are looked at.
+        # A node with that many children is an ancestor of one of the examined nodes.
         while root.has_error and (node := cursor.node) is not None:
             is_broken = node.is_error or (node.parent is None and node.has_error)
             if is_broken and node.child_count > _MOST_UNPARSED:

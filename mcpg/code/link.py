@@ -1,9 +1,9 @@
 """Link the uses of names in source files to the symbols that they mean.
 
 Names are looked up as their language does it: in the functions and types around the use, in the
-file, among its imports, in its package. The type of a receiver is that of its annotation, or of the
-constructor or annotated function that its value comes from. A method of an unknown receiver is
-linked only where one method alone has its name, as a guess.
+file, among its imports, in its package. The type of a receiver comes from its annotation, or from
+the constructor or annotated function of its value. A method of an unknown receiver is linked only
+if a single method has its name, as a guess.
 """
 
 from __future__ import annotations
@@ -45,17 +45,17 @@ from mcpg.text import split_words
 _BASE = frozenset({"super", "super()", "base"})
 _MOST_BASES = 64
 _GUESSABLE_WORDS = 2
-# Languages whose files share the names of a package or namespace.
+# Languages in which files share the names of a package or namespace.
 _PACKAGED = frozenset({"csharp", "go", "java"})
-# Languages where a receiver may be a name that no import statement states.
+# Languages in which a receiver may be a name without an import statement.
 _BY_NAME = _PACKAGED | {"rust"}
-# Languages where the names of a namespace may be known by a setting of the project.
+# Languages in which the names of a namespace may be known by a setting of the project.
 _GUESSED_TYPES = frozenset({"csharp", "rust"})
 _TYPE_USES = frozenset({CREATES, NAMES_TYPE, "inherits"})
 
 
 class Instance(NamedTuple):
-    """A value whose type is known."""
+    """A value of a known type."""
 
     type: ScopeNode
 
@@ -71,7 +71,7 @@ def link(
 ) -> list[CodeFile]:
     """Link the facts of files, with the grammar of each by its path, to each other.
 
-    *home* has what the files have in common; *root_name* is the folder that holds them;
+    *home* is common to all files: repository and branch; *root_name* is the folder with them;
     *manifests* are the texts of files such as `go.mod` by their paths.
     """
     linker = _Linker(facts, root_name, manifests or {})
@@ -151,7 +151,7 @@ class _Linker:
             if one.name == GLOBAL:
                 self._global_stars.append(one.module)
             elif module.family == "go" and one.local == "" and one.owner < 0:
-                # A package is called as its files state.
+                # Files of a package declare its name.
                 files = self._find_modules(one.module, module)
                 name = files[0].facts.package if files else one.module.rpartition("/")[2]
                 module.imports[name] = (one.module, "")
@@ -172,7 +172,7 @@ class _Linker:
                 node.members, node.fields, node.bases = first.members, first.fields, first.bases
 
     def _adopt(self, module: CodeModule) -> None:
-        """Give members that stand outside their type to it."""
+        """Give members defined outside their type to it."""
         for node in module.nodes:
             one = node.definition
             owner = one.name if one.kind == IMPL else one.owner
@@ -212,7 +212,7 @@ class _Linker:
     def _look_up(
         self, name: str, node: ScopeNode | None, module: CodeModule, depth: int
     ) -> _Meaning:
-        """Return what a bare *name* means within *node*, `None` where that is not known."""
+        """Return the meaning of a bare *name* within *node*, `None` if unknown."""
         for here in around(node):
             if here.module is not module:
                 break
@@ -224,7 +224,7 @@ class _Linker:
     def _within(
         self, here: ScopeNode, name: str, *, is_innermost: bool, depth: int
     ) -> tuple[bool, _Meaning]:
-        """Return whether a bare *name* is bound directly in *here*, and what it means."""
+        """Return whether a bare *name* is bound directly in *here*, and its meaning."""
         if not here.is_type and name in here.variables:
             return True, self._value(here.variables[name], here, here.module, depth)
         if name in here.members and (is_innermost or not here.is_type):
@@ -239,10 +239,10 @@ class _Linker:
         is_implicit = here.is_type and here.module.family in IMPLICIT_SELF
         if is_implicit and name in here.fields:
             return True, self._value(here.fields[name], here, here.module, depth)
-        member = self._inherited(here, name) if is_implicit else None
+        member = self._find_inherited(here, name) if is_implicit else None
         return member is not None, member
 
-    def _inherited(self, here: ScopeNode, name: str) -> ScopeNode | None:
+    def _find_inherited(self, here: ScopeNode, name: str) -> ScopeNode | None:
         lineage = self._lineage(here)
         return next((one.members[name] for one in lineage if name in one.members), None)
 
@@ -252,7 +252,7 @@ class _Linker:
 
     @staticmethod
     def _outside(here: ScopeNode, source: str) -> str:
-        """Return what a path of Rust within a module inside a file means at the top of the file."""
+        """Return a path of Rust within a module inside a file as it is at the top of the file."""
         levels = sum(one.definition.kind == "module" for one in around(here))
         while levels and source.partition(".")[0] == "super":
             source = source.partition(".")[2]
@@ -263,13 +263,13 @@ class _Linker:
     def _find_apart(
         self, name: str, node: ScopeNode | None, module: CodeModule, *, is_type: bool
     ) -> ScopeNode | None:
-        """Return the type, or what is no type, that a bare *name* means within *node*."""
+        """Return the type, or else the non-type, that a bare *name* means within *node*."""
         for here in around(node):
             if here.module is not module:
                 break
             found: _Meaning = here.members.get(name)
             if found is None and here.is_type and module.family in IMPLICIT_SELF:
-                found = self._inherited(here, name)
+                found = self._find_inherited(here, name)
             if found is None and (name in here.imports or here.stars):
                 found = self._within(here, name, is_innermost=True, depth=0)[1]
             if isinstance(found, ScopeNode) and found.is_type is is_type:
@@ -281,7 +281,7 @@ class _Linker:
         return meaning if is_meant and isinstance(meaning, ScopeNode) else None
 
     def _global(self, module: CodeModule, name: str, depth: int) -> _Meaning:
-        """Return what *name* means at the top of a file, imports included."""
+        """Return the meaning of *name* at the top of a file, imports included."""
         key = (module.path, name)
         if depth > DEEPEST:
             return self._globals.get(key)
@@ -301,12 +301,12 @@ class _Linker:
             return self._find_in_packages(module, name)
         for star in module.stars:
             for other in self._find_modules(star, module):
-                if other is not module and (found := self._exported(other, name, depth + 1)):
+                if other is not module and (found := self._find_exported(other, name, depth + 1)):
                     return found
         return self._submodule(module, name) if module.family == "rust" else None
 
-    def _exported(self, module: CodeModule, name: str, depth: int) -> _Meaning:
-        """Return what a file exports as *name*."""
+    def _find_exported(self, module: CodeModule, name: str, depth: int) -> _Meaning:
+        """Return the symbol that a file exports as *name*."""
         if name in module.exports:
             return self._global(module, module.exports[name], depth)
         if name == "default" and name not in module.imports:
@@ -314,7 +314,7 @@ class _Linker:
         return self._global(module, name, depth)
 
     def _find_in_packages(self, module: CodeModule, name: str) -> _Meaning:
-        """Return what *name* means in the package of a file, or in those that it imports whole."""
+        """Return the meaning of *name* in the package of a file, or those that it imports whole."""
         found = self._in_package(module, module.package, name)
         if found is not None or module.family == "go":
             stars = module.stars if found is None else ()
@@ -330,14 +330,14 @@ class _Linker:
         stars = [*module.stars, *(self._global_stars if module.family == "csharp" else ())]
         for star in stars:
             found = self._in_package(module, star, name)
-            if found is None and (outer := self._qualified(module, star)) is not None:
+            if found is None and (outer := self._find_qualified(module, star)) is not None:
                 found = outer.members.get(name)
             if found is not None:
                 return found
         return None
 
     def _in_package(self, module: CodeModule, package: str, name: str) -> ScopeNode | None:
-        """Return what has *name* in a package, the nearest to a file where several have."""
+        """Return the node with *name* in a package, the nearest to a file if several have it."""
         held = self._packages.get((module.family, package), {}).get(name)
         if held is None:
             return None
@@ -346,8 +346,8 @@ class _Linker:
             folder = folder.rpartition("/")[0]
         return held.get(folder) or next(iter(held.values()))
 
-    def _qualified(self, module: CodeModule, name: str) -> ScopeNode | None:
-        """Return what a dotted *name* means that begins with a package."""
+    def _find_qualified(self, module: CodeModule, name: str) -> ScopeNode | None:
+        """Return the meaning of a dotted *name* that begins with a package."""
         parts = name.split(".")
         for end in range(len(parts) - 1, -1, -1):
             found = self._in_package(module, ".".join(parts[:end]), parts[end])
@@ -359,7 +359,7 @@ class _Linker:
 
     def _resolve_import(self, module: CodeModule, source: str, name: str, depth: int) -> _Meaning:
         if module.family in IMPLICIT_SELF:
-            return self._qualified(module, f"{source}.{name}".strip("."))
+            return self._find_qualified(module, f"{source}.{name}".strip("."))
         files = self._find_modules(source, module)
         if module.family == "rust":
             return self._resolve_path(module, [*source.split("."), name], depth)
@@ -370,11 +370,11 @@ class _Linker:
             return next(iter(inner), None)
         if not name:
             return files[0]
-        found_name = self._exported(files[0], name, depth + 1)
+        found_name = self._find_exported(files[0], name, depth + 1)
         return found_name or self._submodule(files[0], name)
 
     def _resolve_path(self, module: CodeModule, parts: list[str], depth: int) -> _Meaning:
-        """Return what a path of Rust means at the top of a file."""
+        """Return the meaning of a path of Rust at the top of a file."""
         parts = [part for part in parts if part]
         for end in range(len(parts), 0, -1):
             files = self._find_modules(".".join(parts[:end]), module)
@@ -398,7 +398,7 @@ class _Linker:
             paths = self._places[module.family].resolve_import(source, module.path)
             known = [self._by_path[path] for path in paths]
             if module.family == "go":
-                # Not the tests of a package, nor those of its files that are excluded.
+                # Without the tests of a package, and its excluded files.
                 names = [one for one in known if not one.path.endswith("_test.go")]
                 known = names or known
             self._files[key] = known
@@ -407,8 +407,8 @@ class _Linker:
     def _value(
         self, values: list[str], node: ScopeNode | None, module: CodeModule, depth: int
     ) -> _Meaning:
-        """Return the type of a variable whose *values* all have it."""
-        # Each variable is looked at once, and while it is, it has no type: circles end.
+        """Return the common type of all *values* of a variable."""
+        # Each variable is examined once, and meanwhile it has no type: circles end.
         key = id(values)
         if key not in self._values:
             self._values[key] = None
@@ -419,7 +419,7 @@ class _Linker:
     def _evaluate(
         self, text: str, node: ScopeNode | None, module: CodeModule, depth: int
     ) -> _Meaning:
-        """Return what the plain expression *text* means; of a value, its type."""
+        """Return the meaning of the plain expression *text*; of a value, its type."""
         if text == UNKNOWN or depth > DEEPEST:
             return None
         parts = text.split(".")
@@ -460,22 +460,24 @@ class _Linker:
             return self._resolve_path(module, self._outside_parts(parts, node), depth), []
         name = first.removesuffix("()")
         if name != first:
-            return self._resolve_call(self._called(name, node, module, depth), depth), parts[1:]
+            return self._resolve_call(self._find_called(name, node, module, depth), depth), parts[
+                1:
+            ]
         found = self._look_up(name, node, module, depth)
         is_package = found is None and module.family in IMPLICIT_SELF
         return self._first_qualified(parts, module) if is_package else (found, parts[1:])
 
-    def _called(
+    def _find_called(
         self, name: str, node: ScopeNode | None, module: CodeModule, depth: int
     ) -> _Meaning:
-        """Return what a call of *name* calls: a method, or a type of which an object is made."""
+        """Return the target of a call of *name*: a method, or the type of a new object."""
         if module.family not in IMPLICIT_SELF:
             return self._look_up(name, node, module, depth)
         method = self._find_apart(name, node, module, is_type=False)
         return method or self._find_apart(name, node, module, is_type=True)
 
     def _first_qualified(self, parts: list[str], module: CodeModule) -> tuple[_Meaning, list[str]]:
-        """Return what the shortest part of a dotted name means that begins with a package."""
+        """Return the meaning of the shortest part of a dotted name that begins with a package."""
         for end in range(1, len(parts)):
             package = ".".join(parts[:end])
             found = self._in_package(module, package, parts[end].removesuffix("()"))
@@ -503,10 +505,10 @@ class _Linker:
             return owner.members.get(name)
         if owner.family == "go":
             return self._in_package(owner, owner.package, name)
-        return self._exported(owner, name, depth + 1) or self._submodule(owner, name)
+        return self._find_exported(owner, name, depth + 1) or self._submodule(owner, name)
 
     def _find_member(self, owner: ScopeNode | CodeModule | Instance, name: str) -> _Meaning:
-        """Return the symbol that is called *name* in a type or file; a field is none."""
+        """Return the symbol that is called *name* in a type or file; fields don't count."""
         owner = owner.type if isinstance(owner, Instance) else owner
         if isinstance(owner, CodeModule) or owner.definition.kind == "module":
             return self._named_in_module(owner, name, 0)
@@ -517,7 +519,7 @@ class _Linker:
         return None
 
     def _resolve_call(self, found: _Meaning, depth: int) -> _Meaning:
-        """Return what calling *found* returns."""
+        """Return the result of a call of *found*."""
         if not isinstance(found, ScopeNode):
             return found if isinstance(found, CodeModule) else None
         if found.is_type:
@@ -555,9 +557,9 @@ class _Linker:
         lines = self._lines_of_uses(module)
         for one in module.facts.imports:
             if one.module:
-                name, is_external = self._imported(one, module)
+                name, is_external = self._find_import_target(one, module)
                 lines[CodeEdgeKind.IMPORTS, "", name, is_external, False].add(one.line)
-        # A call on the same line is a reference as well.
+        # A call on the same line is also a reference.
         strong: defaultdict[tuple[str, str], set[int]] = defaultdict(set)
         for key, found in lines.items():
             if key[0] is not CodeEdgeKind.REFERENCES:
@@ -582,14 +584,14 @@ class _Linker:
             if isinstance(target, Instance) or (
                 isinstance(target, CodeModule) and kind is CodeEdgeKind.REFERENCES
             ):
-                continue  # a value is no symbol, and an edge of its import leads to a module
+                continue  # a value is not a symbol, and an edge of its import leads to a module
             if target is not None and (target is not source or kind is CodeEdgeKind.CALLS):
                 name = source.name if source is not None else ""
                 lines[kind, name, node_id(target), False, is_guess].add(use.line)
         return lines
 
-    def _imported(self, one: Import, module: CodeModule) -> tuple[str, bool]:
-        """Return the id of what an import means, or its name where it is no part of the code."""
+    def _find_import_target(self, one: Import, module: CodeModule) -> tuple[str, bool]:
+        """Return the id of the target of an import, or its name if it is outside the code."""
         is_whole = one.local == EVERYTHING
         source, name = one.module, "" if is_whole else one.name
         if one.owner >= 0:
@@ -606,7 +608,7 @@ class _Linker:
     def _target(
         self, use: NameUse, node: ScopeNode | None, module: CodeModule
     ) -> tuple[_Meaning, bool]:
-        """Return what a use means, and whether only its name says so."""
+        """Return the meaning of a use, and whether it is guessed from the name."""
         if not use.receiver:
             found = self._find_bare_target(use, node, module)
             if found is None and use.kind in _TYPE_USES and module.family in _GUESSED_TYPES:
@@ -618,7 +620,7 @@ class _Linker:
             is_type = isinstance(member, ScopeNode) and member.is_type
             return (None if use.kind == NAMES_TYPE and not is_type else member), False
         if module.family in IMPLICIT_SELF and use.kind != CodeEdgeKind.CALLS:
-            return self._qualified(module, f"{use.receiver}.{use.name}"), False
+            return self._find_qualified(module, f"{use.receiver}.{use.name}"), False
         if use.kind != CodeEdgeKind.CALLS or self._is_foreign(use.receiver, node, module):
             return None, False
         return self._only(self._methods, use.name, module), True
@@ -627,7 +629,7 @@ class _Linker:
     def _only(
         named: Mapping[tuple[str, str], list[ScopeNode]], name: str, module: CodeModule
     ) -> ScopeNode | None:
-        """Return the one definition that is called *name*, if the name is no common word."""
+        """Return the only definition called *name*, if the name is not a common word."""
         found = named.get((module.family, name), [])
         is_telling = len(list(split_words(name))) >= _GUESSABLE_WORDS
         is_sure = len(found) == 1 and is_telling and not name.startswith("_")
@@ -636,7 +638,7 @@ class _Linker:
     def _find_bare_target(
         self, use: NameUse, node: ScopeNode | None, module: CodeModule
     ) -> _Meaning:
-        """Return what a use of a name means before which nothing stands."""
+        """Return the meaning of a name that is used without a receiver."""
         scope = find_scope(use, node)
         if use.kind in _TYPE_USES and module.family != "python":
             found = self._find_apart(use.name, scope, module, is_type=True)

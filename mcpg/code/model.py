@@ -1,4 +1,4 @@
-"""Symbols of source code, the edges between them, and the files that they stand in."""
+"""Symbols of source code, the edges between them, and their files."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from mcpg.catalog.model import SourceDocument
 from mcpg.text.json_values import JsonObject
 
 SEPARATOR = "::"
-"""What stands between the path of a file and the qualified name of a symbol in an id."""
+"""The separator between the path of a file and the qualified name of a symbol in an id."""
 
 
 class SymbolKind(StrEnum):
-    """What a symbol is."""
+    """The kind of a symbol."""
 
     CLASS = "class"
     CONSTANT = "constant"
@@ -62,11 +62,11 @@ KINDS_BY_WORD = {
     "type": TYPE_KINDS,
 }
 """The kinds of symbols that a word of a question means; languages name the same thing in several
-ways, and few people tell a method from a function."""
+ways, and few people distinguish methods from functions."""
 
 
 class CodeEdgeKind(StrEnum):
-    """What an edge of a code graph states."""
+    """The kind of an edge of a code graph."""
 
     CALLS = "calls"
     DEFINES = "defines"
@@ -117,10 +117,10 @@ class CodeEdge:
         source: Qualified name of the symbol that it leaves, "" for the file itself.
         target: `path::qualified name` of a symbol, the path of a file, or the name of something
             outside the code.
-        lines: Lines on which it stands, ascending.
+        lines: Its lines, ascending.
         is_guess: Whether only a name supports it, and no scope, import or type; or only syntax,
-            where an index of the code has nothing.
-        is_external: Whether the target is no part of the code.
+            if an index of the code has nothing.
+        is_external: Whether the target is outside the code.
     """
 
     kind: CodeEdgeKind
@@ -138,8 +138,8 @@ class CodeFile:
     Attributes:
         path: Its path in the repository, with `/`.
         branch: Branch that was read, "" if unknown.
-        edges: The edges that leave it, without those of definition, which the names state.
-        indexer: Name and version of the indexer whose SCIP index states the edges, "" for none.
+        edges: The edges that leave it, without those of definition, which follow from the names.
+        indexer: Name and version of the indexer whose SCIP index has the edges, "" for none.
         is_newer: Whether the file is newer than an index that describes it, which is not used.
     """
 
@@ -172,7 +172,7 @@ _DEFAULTS: JsonObject = {
     "external": False,
     "guess": False,
 }
-"""What members of records stand for that are left out."""
+"""The defaults of members that records leave out."""
 
 _SYMBOL_KINDS = {kind.value: kind for kind in SymbolKind}
 _EDGE_KINDS = {kind.value: kind for kind in CodeEdgeKind}
@@ -207,7 +207,7 @@ def write_page(file: CodeFile) -> SourceDocument:
         }
         for one in file.edges
     ]
-    # A path such as `[[...slug]]/page.tsx` is no link.
+    # A path such as `[[...slug]]/page.tsx` is not a link.
     heading = _json(file.path)[1:-1].replace("[", "\\[")
     text = "".join(
         (
@@ -253,7 +253,7 @@ def is_code_page(document: SourceDocument) -> bool:
 
 
 def read_page(document: SourceDocument) -> CodeFile | None:
-    """Read what `write_page` wrote, `None` for another page; damaged records are left out."""
+    """Read the output of `write_page`, `None` for another page; damaged records are left out."""
     if not is_code_page(document):
         return None
     front, _, body = document.content.partition("\n---\n")

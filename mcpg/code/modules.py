@@ -24,7 +24,7 @@ _PACKAGE = "__init__"
 
 
 class Modules:
-    """The files of one family of languages, by what import statements call them."""
+    """The files of one family of languages, by their names in import statements."""
 
     def __init__(
         self,
@@ -33,7 +33,7 @@ class Modules:
         root_name: str = "",
         manifests: Mapping[str, str] | None = None,
     ) -> None:
-        """Index *paths* of a repository whose root, if it is a package itself, has *root_name*.
+        """Index *paths* of a repository; *root_name* is its name if its root is a package.
 
         *manifests* are the texts of files such as `go.mod`, by their paths.
         """
@@ -53,7 +53,7 @@ class Modules:
         found: dict[str, str] = {}
         for path in sorted(self._paths, key=lambda path: (path.endswith(".pyi"), path)):
             top = self._package_root(path)
-            # A lone script in some folder is known there alone.
+            # A lone script in some folder is known only there.
             is_lone = "/" in path and top == f"{posixpath.dirname(path)}/"
             roots = [] if is_lone else [top, *(root for root in _ROOTS if path.startswith(root))]
             if top or "/" not in path:
@@ -95,7 +95,7 @@ class Modules:
         return self._folders[posixpath.dirname(path)]
 
     def submodule(self, path: str, name: str) -> str | None:
-        """Return the module called *name* in the package whose file is *path*."""
+        """Return the module called *name* in the package with the file *path*."""
         if self._crates is not None:
             return self._crates.resolve(f"self.{name}", path)
         stem = f"{posixpath.dirname(path)}/{name}".lstrip("/")
@@ -120,7 +120,7 @@ class Modules:
         stem = posixpath.normpath(posixpath.join(posixpath.dirname(importer), module))
         if stem in self._paths:
             return stem
-        # TypeScript imports `./a.js` where `./a.ts` stands.
+        # TypeScript imports `./a.js` for `./a.ts`.
         bare, end = posixpath.splitext(stem)
         bare = bare if end in {".js", ".mjs", ".cjs"} else stem
         return self._first(stem, _SCRIPTS, _INDEX) or self._first(bare, _SCRIPTS, _INDEX)
@@ -132,7 +132,7 @@ class Modules:
         return next((path for path in (*files, *inner) if path in self._paths), None)
 
     def _go(self, module: str) -> list[str]:
-        """Return the files of a package, by the paths that the files `go.mod` state."""
+        """Return the files of a package, by the paths in the files `go.mod`."""
         parts = module.split("/")
         for end in range(len(parts), 0, -1):
             root = self._go_modules.get("/".join(parts[:end]))
@@ -218,21 +218,21 @@ class _Crates:
         crate, folder, here = self._homes[importer]
         first, _, rest = module.partition(".")
         if first == "crate":
-            return self._file_of(folder, rest, crate)
+            return self._find_file(folder, rest, crate)
         if first in {"self", "super"}:
             while first in {"self", "super"}:
                 here = here.rpartition(".")[0] if first == "super" else here
                 module = module.partition(".")[2]
                 first = module.partition(".")[0]
             path = ".".join(filter(None, (here, module)))
-            return self._file_of(folder, path, crate)
+            return self._find_file(folder, path, crate)
         inner = self._modules.get((folder, ".".join(filter(None, (here, module)))))
         if inner is None and first in self._libraries:
             root = self._libraries[first]
-            return self._file_of(self._roots[root], rest, root)
+            return self._find_file(self._roots[root], rest, root)
         return inner
 
-    def _file_of(self, folder: str, path: str, root: str) -> str | None:
+    def _find_file(self, folder: str, path: str, root: str) -> str | None:
         """Return the file of the module at *path* in a crate that begins with the file *root*."""
         found = self._modules.get((folder, path)) if path else root
         return found if found in self._homes else None

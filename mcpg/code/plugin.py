@@ -1,4 +1,4 @@
-"""What the room of source code registers."""
+"""The registrations of the room of source code."""
 
 from __future__ import annotations
 

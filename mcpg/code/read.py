@@ -120,7 +120,7 @@ _GENERATED = re.compile(
     rb"Code generated .* DO NOT EDIT|@generated\b|<auto-?generated", re.IGNORECASE
 )
 _MARKS = ((b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"), (b"\xef\xbb\xbf", "utf-8-sig"))
-# Installed packages and build output, where no `.gitignore` names them.
+# Installed packages and build output, in case no `.gitignore` names them.
 _FOREIGN = frozenset({"node_modules", "__pycache__", "site-packages"})
 
 
@@ -142,9 +142,9 @@ class _Ignored:
     """The rules of one `.gitignore`, and those above it.
 
     Attributes:
-        folder: The folder that it stands in.
+        folder: The folder of the file.
         rules: The rules, the last one first.
-        above: Those of the folders above, `None` for none.
+        above: The rules of the folders above, `None` for none.
     """
 
     folder: Path
@@ -163,12 +163,12 @@ class _Ignored:
 def source_files(folder: Path, root: Path) -> Iterator[FoundFile]:
     """Find the source files in *folder*, sorted by path; *folder* may be such a file itself.
 
-    Hidden entries, links, and what `.gitignore` files name are passed over. Links are not
+    Hidden entries, links, and files that `.gitignore` names are skipped. Links are not
     followed, so that circles end and no file outside the folder is read.
 
     Args:
-        folder: Where to search.
-        root: The root of its repository, whose `.gitignore` files hold as well.
+        folder: The folder to search.
+        root: The root of its repository, whose `.gitignore` files also apply.
     """
     if is_file(folder):
         language = language_of_name(folder.name)
@@ -196,7 +196,7 @@ def source_files(folder: Path, root: Path) -> Iterator[FoundFile]:
 
 
 def _list_folder(folder: Path) -> tuple[list[Path], list[Path]]:
-    """Return the files and the folders in *folder*, sorted; hidden ones and links are none."""
+    """Return the files and the folders in *folder*, sorted, without hidden ones and links."""
     files: list[Path] = []
     folders: list[Path] = []
     try:
@@ -241,7 +241,7 @@ def read_source(location: Path) -> bytes:
     try:
         data = read_bytes(location, MOST_BYTES)
     except InputError as fault:
-        too_big = "holds more than" in fault.message
+        too_big = "is larger than" in fault.message
         reason = f"larger than {MOST_BYTES:,} bytes" if too_big else fault.message
         raise SkippedError(reason) from fault
     encoding = next((name for mark, name in _MARKS if data.startswith(mark)), "utf-8")
@@ -269,7 +269,7 @@ _BEFORE_NAME = re.compile(r"[/:\\@]")
 
 @dataclass(frozen=True, slots=True)
 class Repository:
-    """Where source files come from.
+    """The origin of source files.
 
     Attributes:
         root: The folder of the repository, or the folder that was named without one.
@@ -282,7 +282,7 @@ class Repository:
 
 
 def find_repository(folder: Path) -> Repository:
-    """Find the repository that *folder* lies in."""
+    """Find the repository of *folder*."""
     here = folder.resolve()
     for root in (here, *here.parents):
         git = root / ".git"
@@ -294,7 +294,7 @@ def find_repository(folder: Path) -> Repository:
             place = _read(git / "commondir").strip()
             common = git / place if place else git
             origin = _ORIGIN.search(_read(common / "config"))
-            # Only the name: an address may hold a password.
+            # Only the name: an address may contain a password.
             address = origin[1].rstrip("/") if origin else ""
             name = _BEFORE_NAME.split(address)[-1].removesuffix(".git")
             head = _read(git / "HEAD").strip()
@@ -341,7 +341,7 @@ def read_pages(request: SourceRequest) -> SourceContent:
     """Read a source `code:PATH`: a page for every source file at PATH, a folder or a file.
 
     Raises:
-        NotFoundError: There is no such folder or file.
+        NotFoundError: The folder or file does not exist.
         UsageError: The extra `code` is not installed.
     """
     check_installed(request.argument)
@@ -365,7 +365,7 @@ def read_files(
     """Read the symbols and edges of the source files at *place*.
 
     Raises:
-        NotFoundError: There is no such folder or file.
+        NotFoundError: The folder or file does not exist.
     """
     found = _read_sources(place, memo)
     return _link_indexed(found)
@@ -379,7 +379,7 @@ class _Sources:
         facts: Grammar and encoded facts of each file, by path.
         manifests: The texts of files such as `go.mod`, by path.
         indexes: The SCIP indexes that may describe the files.
-        texts: Where each file is, and its text, by path; only where there are indexes.
+        texts: The location and text of each file, by path; only if there are indexes.
         skipped: The paths of files that are not used, by reason.
         is_whole: Whether there are no more files than are read.
     """
@@ -395,7 +395,7 @@ class _Sources:
 
     @property
     def parts(self) -> tuple[object, ...]:
-        """All that the pages depend on, where there are no indexes."""
+        """All inputs of the pages, if there are no indexes."""
         home = self.repository
         names = home.name, home.branch, text_of_path(home.root.name)
         return (*names, [*self.facts.items()], [*self.manifests.items()])
@@ -408,7 +408,7 @@ class _Sources:
         place = str(self.place)
         what = [(f"skipped: {reason}", paths) for reason, paths in sorted(self.skipped.items())]
         if broken:
-            what.append(("with syntax errors: what could be parsed is used", broken))
+            what.append(("with syntax errors: the rest is used", broken))
         noticed = [info(Code.CODE_SKIPPED, _describe(paths, one), place) for one, paths in what]
         if not self.is_whole:
             message = f"there are more source files; the first {MOST_FILES:,} are used"
@@ -470,7 +470,7 @@ def _link_indexed(found: _Sources) -> tuple[list[CodeFile], tuple[Diagnostic, ..
 
 
 def _find_indexes(here: Path, root: Path) -> list[Path]:
-    """Return the SCIP indexes in a folder and at the root of its repository, or the one named."""
+    """Return the SCIP indexes in a folder and at the root of its repository, or the named one."""
     if is_file(here):
         return [here] if here.suffix == SUFFIX else []
     found = (path for folder in {here, root} for path in folder.glob(f"*{SUFFIX}"))
@@ -513,7 +513,7 @@ class _IndexedFiles:
         self.newer -= self.documents.keys()
 
     def report(self, place: str) -> Iterator[Diagnostic]:
-        """Yield what was not used of the indexes."""
+        """Yield the parts of the indexes that were not used."""
         yield from self._faults
         if self.newer:
             what = "newer than the index: read without it; run the indexer again"

@@ -1,6 +1,6 @@
-"""SCIP indexes: what a compiler found out about names in source files.
+"""SCIP indexes: the findings of compilers about names in source files.
 
-Indexers write them for many languages. Only what edges need is decoded: the definitions and
+Indexers write them for many languages. Edges need only a part, which is decoded: definitions and
 references of each document, by symbol, and which types implement which. Unknown fields are passed
 over, so that files of other versions of the format can be read.
 
@@ -44,12 +44,12 @@ _LONGEST_SYMBOL = 4_096
 
 
 class Occurrence(NamedTuple):
-    """A place where a symbol stands.
+    """An occurrence of a symbol.
 
     Attributes:
         line: The line, from 1.
-        columns: First column and the one behind the last, `None` over several lines.
-        last_line: Last line of what is defined there, 0 where that is not stated.
+        columns: First column and the end, `None` over several lines.
+        last_line: Last line of the definition, 0 if unknown.
     """
 
     symbol: str
@@ -62,11 +62,11 @@ class Occurrence(NamedTuple):
 
 @dataclass(slots=True)
 class ScipDocument:
-    """What an index has about a source file.
+    """The content of an index for a source file.
 
     Attributes:
         bases: The symbols that each symbol implements.
-        kinds: The kind of each symbol, where it is stated.
+        kinds: The kind of each symbol, if known.
     """
 
     path: str = ""
@@ -83,7 +83,7 @@ class ScipIndex:
     documents: list[ScipDocument] = field(default_factory=list)
 
 
-# Those of `SymbolInformation.Kind` that the descriptor of a symbol does not tell apart.
+# Kinds of `SymbolInformation.Kind` that the descriptor of a symbol does not distinguish.
 _KINDS = {
     7: SymbolKind.CLASS,
     9: SymbolKind.CONSTRUCTOR,
@@ -211,7 +211,7 @@ def _read_numbers(value: int | memoryview) -> list[int]:
 
 
 def _read_information(data: memoryview, found: ScipDocument) -> None:
-    """Note the kind of a symbol, and what it implements."""
+    """Note the kind of a symbol, and the symbols that it implements."""
     symbol, bases = "", []
     for number, value in _read_fields(data):
         if number == 1:
@@ -225,7 +225,7 @@ def _read_information(data: memoryview, found: ScipDocument) -> None:
     found.bases += [(symbol, base) for base in bases]
 
 
-# A descriptor is a name, in backticks where it has other signs, and a suffix that tells what it is.
+# A descriptor is a name, in backticks if it has other signs, and a suffix for its kind.
 _DESCRIPTOR = re.compile(r"(?:`((?:[^`]|``)*)`|([\w+$-]+))(\([\w+$-]*\)\.|[/#.:!])")
 _MODULE = "__init__"
 
@@ -233,9 +233,9 @@ _MODULE = "__init__"
 def read_descriptors(symbol: str) -> list[tuple[str, str]]:
     """Return names and suffixes of the descriptors of a *symbol*.
 
-    There are none for parameters, and for what has no name of its own.
+    There are none for parameters, and for symbols without a name.
     """
-    # Scheme, manager, name and version stand before them; a space within one is doubled.
+    # Scheme, manager, name and version come before them; a space within one is doubled.
     parts = re.split(r"(?<! ) (?! )", symbol, maxsplit=4)
     text = parts[-1] if len(parts) > 4 else ""  # noqa: PLR2004 - as above
     found: list[tuple[str, str]] = []
@@ -273,7 +273,7 @@ def use_indexes(
         file = _add_symbols(known[path], document, texts[path].split("\n"), own)
         whole[path] = replace(file, indexer=indexer)
         for symbol, target in own.items():
-            # The symbols of functions within functions are of their file alone.
+            # The symbols of functions within functions belong only to their file.
             ids.setdefault(f"{path}\0{symbol}" if symbol.startswith(_LOCAL) else symbol, target)
     targets = _Targets(ids, whole.values())
     return [
@@ -285,7 +285,7 @@ def use_indexes(
 
 
 class _Targets:
-    """Where the symbols of indexes lead.
+    """The targets of the symbols of indexes.
 
     Attributes:
         ids: The ids of our symbols and files, by the symbol in an index.
@@ -301,7 +301,7 @@ class _Targets:
         }
 
     def find(self, symbol: str, path: str, text: str) -> str | None:
-        """Return where a *symbol* that is written as *text* in a file leads, `None` for nowhere."""
+        """Return the target of a *symbol* that is written as *text* in a file, `None` for none."""
         target = self.ids.get(f"{path}\0{symbol}" if symbol.startswith(_LOCAL) else symbol)
         around = self._types.get(target or "")
         # A constructor that is written as its type is called by that.
@@ -317,7 +317,7 @@ def _add_symbols(
         by_name[symbol.short_name].add(symbol)
     added: dict[str, Symbol] = {}
     known: set[str] = set()
-    # A parameter may have the name of its function, and stand on the same line.
+    # A parameter may have the name of its function, and be on the same line.
     for one in sorted(document.occurrences, key=lambda one: one.symbol.startswith(_LOCAL)):
         if not one.is_definition or one.symbol in ids or one.line > len(lines):
             continue
@@ -373,7 +373,7 @@ class _Namesakes:
 
 
 def _text_at(one: Occurrence, lines: Sequence[str]) -> str:
-    """Return the text of an occurrence, "" where columns may count something else."""
+    """Return the text of an occurrence, "" if columns may count something else."""
     line = lines[one.line - 1] if one.line <= len(lines) else ""
     return line[slice(*one.columns)] if one.columns and line.isascii() else ""
 
@@ -437,10 +437,10 @@ def _link_file(
 def _keep_undecided(
     edges: Iterable[CodeEdge], indexed: Collection[str], decided: Collection[tuple[int, str]]
 ) -> Iterator[CodeEdge]:
-    """Yield those of *edges* by syntax that an index has nothing about.
+    """Yield the *edges* by syntax that an index has nothing about.
 
-    They lead to files that no index describes, or stand where an index has no name, such as those
-    that an import of all names binds: these are guesses.
+    They lead to files that no index describes, or are in places without a name in the index, such
+    as names from an import of all names: these are guesses.
     """
     for edge in edges:
         if edge.is_external or edge.target.partition(SEPARATOR)[0] not in indexed:

@@ -1,4 +1,4 @@
-"""Definitions and files as places where names are looked up."""
+"""Definitions and files as scopes in which names are looked up."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ DEEPEST = 12
 """How far names, types and scopes are followed."""
 
 _MOST_LEVELS = 100
-# Languages where a later definition of a name is one more, and does not replace the first.
+# Languages in which a later definition of a name is one more, and does not replace the first.
 _OVERLOADED = frozenset({"csharp", "java"})
 
 
 @dataclass(slots=True, eq=False)
 class ScopeNode:
-    """A definition or scope with what stands in it."""
+    """A definition or scope with its members."""
 
     definition: Definition
     module: CodeModule
@@ -49,11 +49,11 @@ class ScopeNode:
 
 @dataclass(slots=True, eq=False)
 class CodeModule:
-    """A file with what stands at its top.
+    """A file with its top-level members.
 
     Attributes:
         exports: The names that it exports under others.
-        package: What files share whose names need no import.
+        package: The common package of files whose names need no import.
     """
 
     path: str
@@ -100,20 +100,20 @@ class CodeModule:
         return self.path.rpartition("/")[0]
 
     def _place(self, one: Definition) -> None:
-        """Make the node of a definition, known by its name where it stands."""
+        """Make the node of a definition, known by its name in its scope."""
         parent = self.nodes[one.parent] if one.parent >= 0 else None
         node = ScopeNode(one, self, parent)
         self.nodes.append(node)
         if one.owner or not one.name or one.kind in {IMPL, "constructor"}:
             return
         held = self.top if parent is None else parent.members
-        # What is a type and a constant is looked up as a type.
+        # A name of both a type and a constant is looked up as a type.
         if one.name not in held or (self.family not in _OVERLOADED and one.kind != "constant"):
             held[one.name] = node
 
 
 def around(node: ScopeNode | None) -> Iterator[ScopeNode]:
-    """Return *node* and those around it; a member can stand in a type that stands in it."""
+    """Return *node* and those around it; a member can be in a type that is itself inside it."""
     for _ in range(_MOST_LEVELS):
         if node is None:
             return
@@ -151,7 +151,7 @@ def type_around(node: ScopeNode | None) -> ScopeNode | None:
 
 
 def find_scope(use: NameUse, node: ScopeNode | None) -> ScopeNode | None:
-    """Return where the name of a use is looked up: that of a base type, around the type."""
+    """Return the scope of the name of a use; a base type's is around the type."""
     return node.parent if use.kind == CodeEdgeKind.INHERITS and node is not None else node
 
 
@@ -166,7 +166,7 @@ def edge_kind(use: NameUse, node: ScopeNode | None) -> CodeEdgeKind:
     """Return the kind of the edge of a use within *node*."""
     if use.kind in {CodeEdgeKind.CALLS, CREATES}:
         return CodeEdgeKind.CALLS
-    # A class without a name is no symbol that could inherit.
+    # A class without a name is not a symbol that could inherit.
     is_nameless = node is not None and node.definition.kind in SCOPES
     if use.kind == NAMES_TYPE or (use.kind == CodeEdgeKind.INHERITS and is_nameless):
         return CodeEdgeKind.REFERENCES

@@ -1,7 +1,7 @@
 """Search of source code: the symbols of a code graph that a name or a text means.
 
-Symbols are looked for with the parts that rank tools, BM25F over weighted fields, but without an
-index: a scan of folded texts, which runs in C, finds the few symbols that hold a word, and only
+Symbols are searched with the parts that rank tools, BM25F over weighted fields, but without an
+index: a scan of folded texts, which runs in C, finds the few symbols with a word, and only
 these are cut into words. A code graph of 12,000 symbols is searched in milliseconds.
 """
 
@@ -30,7 +30,7 @@ from mcpg.index.recipe import (
     saturate,
 )
 from mcpg.plugins.hooks import Item
-from mcpg.text import fold, joined, split_words, stem, stop_words_in, strip_accents
+from mcpg.text import fold, join_words, split_words, stem, stop_words_in, strip_accents
 
 DEFAULT_LIMIT = 50
 EVERY_KIND = frozenset(SymbolKind)
@@ -42,9 +42,9 @@ _FIELDS = {
     "signature": FieldParameters(0.5, 0.5),
     "documentation": FieldParameters(1.0, 0.5),
 }
-# Identifiers abbreviate: "auth" stands for "authentication". Prose does not.
+# Identifiers abbreviate: "auth" for "authentication". Prose does not.
 _IDENTIFIERS = frozenset({"name", "parents", "path"})
-# Tests use the words of what they test.
+# Tests use the words of the code under test.
 _OF_TESTS = 0.8
 _OF_USE, _MANY_USERS = 0.05, 20
 _SHORTEST_PREFIX = 4
@@ -60,8 +60,8 @@ class CodeMatch:
 
     Attributes:
         score: How well it fits, in [0, 1]; 1 for its own name.
-        words: The words of the query that it holds, or the name that it was found by.
-        shares: What each of the words adds to the score of words alone.
+        words: The words of the query that it has, or the name that it was found by.
+        shares: The addition of each of the words to the score of words alone.
     """
 
     definition: LocatedSymbol
@@ -77,13 +77,13 @@ def _make_item(one: LocatedSymbol, score: float | None = None, why: tuple[str, .
 
 
 def _list_shares(match: CodeMatch) -> tuple[str, ...]:
-    """Return what each word of a query adds to the score of a match."""
+    """Return the addition of each word of a query to the score of a match."""
     shares = zip(match.words, match.shares, strict=True)
     return tuple(f"{word} {share:.2f}" for word, share in shares)
 
 
 class Blend(NamedTuple):
-    """What words and nearness in meaning count in a search.
+    """The weights of words and nearness in meaning in a search.
 
     Attributes:
         words: The weight of words.
@@ -96,9 +96,9 @@ class Blend(NamedTuple):
     nearness: Sequence[float]
 
     def merge(self, score: float, number: int, use: float) -> float:
-        """Return the score of a definition whose words alone have a *score*.
+        """Return the score of a definition with the *score* of its words.
 
-        *use*, how much it is used by others, in [0, 1], decides between those that are near.
+        *use*, how much it is used by others, in [0, 1], decides between near ones.
         """
         whole = (self.words + self.vectors) * (1 + _OF_USE)
         near = self.words * score + self.vectors * self.nearness[number]
@@ -106,7 +106,7 @@ class Blend(NamedTuple):
 
 
 class CodeSearch:
-    """Searches a code graph; what was read once is kept."""
+    """Searches a code graph; parts that were read once are kept."""
 
     def __init__(self, graph: CodeGraph) -> None:
         self.graph = graph
@@ -153,13 +153,13 @@ class CodeSearch:
         kinds: Collection[SymbolKind] = EVERY_KIND,
         limit: int = DEFAULT_LIMIT,
     ) -> tuple[CodeMatch, ...]:
-        """Find symbols by their name: as it is, written otherwise, or misspelt."""
+        """Find symbols by their name: as it is, written otherwise, or misspelled."""
         found = self.graph.find(name, scope, kinds)
         if found:
             return tuple(CodeMatch(one, 1.0, (name,)) for one in found[:limit])
-        wanted = joined(name.rpartition(".")[2])[:_LONGEST_TEXT]
+        wanted = join_words(name.rpartition(".")[2])[:_LONGEST_TEXT]
         names = self.graph.names
-        # Signs alone resemble nothing.
+        # Signs resemble nothing.
         near = sorted(find_close(wanted, names)) if wanted else ()
         matches = (
             CodeMatch(one, 1 - edits / len(wanted), (one.symbol.short_name,))
@@ -180,9 +180,9 @@ class CodeSearch:
         """Find symbols by words of their names, paths, signatures and documentation.
 
         Args:
-            text: What is looked for.
-            scope: Where to search, everywhere by default.
-            kinds: Which symbols are meant.
+            text: The query.
+            scope: The files to search, all by default.
+            kinds: The kinds of symbols to find.
             limit: Maximum number of matches.
             blend: How near the symbols are in meaning, which counts beside the words.
         """
@@ -199,7 +199,7 @@ class CodeSearch:
             word: inverse_document_frequency(size, len(held)) for word, held in holders.items()
         }
         whole = fsum(rarities.values())
-        if kinds == EVERY_KIND:  # a type stands for its constructors, which are called as it is
+        if kinds == EVERY_KIND:  # a type also covers its constructors, which have its name
             kinds = EVERY_KIND - {SymbolKind.CONSTRUCTOR}
         of_tests = 1.0 if TEST_WORDS.intersection(words) else _OF_TESTS
         matches: list[CodeMatch] = []
@@ -220,13 +220,13 @@ class CodeSearch:
         return tuple(nsmallest(limit, matches, key=lambda match: -match.score))
 
     def _holders(self, word: str, near: Mapping[str, float] | None = None) -> dict[int, float]:
-        """Return the symbols that hold *word*, each with the number of times weighted by field.
+        """Return the symbols with *word*, each with the number of times weighted by field.
 
-        Where none does, those that hold a word spelt alike, of stems with their credit in *near*.
+        If there is none, those with a similar word, of stems with their credit in *near*.
         """
         stems = near or {stem(word): 1.0}
         found: dict[int, float] = {}
-        # Only symbols whose texts hold the first letters of one of the words.
+        # Only symbols with the first letters of one of the words in their texts.
         words = {word, *stems}
         shortest = min(_SHORTEST_PREFIX, *map(len, words))
         parts = {one[:shortest] for one in words}
@@ -253,7 +253,7 @@ class CodeSearch:
 
     @cached_property
     def _use(self) -> list[float]:
-        """How much each definition is used: the logarithm of its users, against that of many."""
+        """How much each definition is used: the logarithm of its users, relative to many."""
         users = (self.graph.degrees(one)[0] for one in self.graph.definitions)
         return [min(1.0, log1p(count) / log1p(_MANY_USERS)) for count in users]
 
@@ -293,7 +293,7 @@ class CodeSearch:
 def _credit(
     word: str, stems: Mapping[str, float], counts: Counter[str], is_identifier: bool
 ) -> float:
-    """Return how often a word, or what stands for it, is among counted stems."""
+    """Return how often a word, or a substitute for it, is among counted stems."""
     total = fsum(credit * counts[one] for one, credit in stems.items())
     if total or not is_identifier:
         return total

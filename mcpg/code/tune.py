@@ -1,6 +1,6 @@
 """The weights of words and vectors in the search of source code, fitted to judged queries.
 
-A score is linear in the weights, so two searches of a query, by words alone and by vectors alone,
+A score is linear in the weights, so two searches of a query, by words and by vectors,
 give the ranking of every setting.
 """
 
@@ -28,7 +28,7 @@ _DEPTH = 5
 
 @dataclass(frozen=True, slots=True)
 class SymbolCase:
-    """A judged query with what it comes to at each setting.
+    """A judged query with its results at each setting.
 
     Attributes:
         figures: nDCG and recall of the first matches, by the weight of vectors in steps.
@@ -40,10 +40,10 @@ class SymbolCase:
 
 
 def tune_weights(engine: Engine, judgements: Judgements, folds: int, seed: int) -> ItemTuning:
-    """Fit `ask.weights` to judged queries whose answers are names or ids of symbols.
+    """Fit `ask.weights` to judged queries with names or ids of symbols as answers.
 
     Raises:
-        EmbeddingError: There is no embedding provider, or it fails.
+        EmbeddingError: No embedding provider is set, or it fails.
     """
     search: CodeSearch = engine.code
     vectors = SymbolVectors(search.graph.definitions, engine.services or EngineServices())
@@ -93,7 +93,7 @@ def _measure(
 
 
 def _choose(cases: Sequence[SymbolCase]) -> int:
-    """Return the best setting for *cases*, of equal ones that nearest to the shipped one."""
+    """Return the best setting for *cases*, of equal ones the nearest to the shipped one."""
     shipped = round(WORDS_ALONE.vectors * _STEPS)
     gains = [fmean(case.figures[step][0] for case in cases) for step in range(_STEPS + 1)]
     return max(range(_STEPS + 1), key=lambda step: (round(gains[step], 9), -abs(step - shipped)))

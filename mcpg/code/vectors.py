@@ -1,4 +1,4 @@
-"""Vectors of symbols, which are made when a question first asks for them, and kept in a store."""
+"""Vectors of symbols, which are made when a question first needs them, and kept in a store."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from mcpg.code.graph import LocatedSymbol
-from mcpg.embeddings import provider_of
+from mcpg.embeddings import make_provider
 from mcpg.embeddings.provider import EmbeddingError, EmbeddingProvider, embed_query
 from mcpg.search.results import EngineServices
 from mcpg.text import split_words
@@ -21,7 +21,7 @@ class SymbolVectors:
     """The vectors of symbols, made by the provider of an engine.
 
     Raises:
-        EmbeddingError: There is no provider, or it fails.
+        EmbeddingError: No provider is set, or it fails.
     """
 
     def __init__(self, definitions: Sequence[LocatedSymbol], services: EngineServices) -> None:
@@ -34,7 +34,7 @@ class SymbolVectors:
         if given is None:
             message = "no embedding provider is set up"
             raise EmbeddingError(message, kind="missing", remedy="name one with --embed-with")
-        return provider_of(given) if isinstance(given, str) else given
+        return make_provider(given) if isinstance(given, str) else given
 
     @cached_property
     def _built(self) -> BuiltVectors:

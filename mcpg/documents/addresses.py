@@ -1,4 +1,4 @@
-"""URIs and paths of documents: those of tools, and which ones are the same."""
+"""URIs and paths of documents of tools, and how they are compared."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from mcpg.catalog.model import Tool
 from mcpg.text.words import normalize_unicode, strip_accents
 
 BASE = "urn:mcpg:"
-"""What the IRIs of tools, labels, sources and the scheme of groups begin with by default."""
+"""The beginning of the IRIs of tools, labels, sources and the scheme of groups by default."""
 
 LABELS = f"{BASE}id/"
-"""What the IRI of a thing begins with that is known by its label alone."""
+"""The beginning of the IRI of a thing that is known only by its label."""
 
-# What RFC 3987 allows in no IRI, and a `%` that escapes nothing.
+# Characters that RFC 3987 allows in no IRI, and a `%` that escapes nothing.
 _FORBIDDEN = re.compile(
     '[\x00-\x20\x7f-\xa0<>"{}|\\\\^`\ud800-\udfff\ue000-\uf8ff\ufdd0-\ufdef\ufff0-\uffff'
     "\u061c\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000"
@@ -36,7 +36,7 @@ def label_iri(label: str) -> str:
 
 
 def escape_iri(iri: str) -> str:
-    """Return *iri* with what no IRI may hold percent-encoded; a valid one stays as it is."""
+    """Return *iri* with invalid characters percent-encoded; a valid one stays as it is."""
     if iri.isascii() and iri.isprintable() and "#" not in iri and _FORBIDDEN.search(iri) is None:
         return _BRACKET.sub(_percent_encode, iri) if "[" in iri or "]" in iri else iri
     address, mark, fragment = _FORBIDDEN.sub(_percent_encode, iri).partition("#")
@@ -48,9 +48,9 @@ def escape_iri(iri: str) -> str:
 def slug(label: str) -> str:
     """Return *label* as a part of an IRI: lower case, no accents, hyphens for spaces.
 
-    Letters of any script stay, and so do the marks that make others of them, as in Cyrillic. A
-    label that differs from another in what is dropped, such as `C++`
-    from `C`, keeps eight hexadecimal digits of its SHA-256.
+    Letters of any script stay, and so do the marks that make others of them, as in Cyrillic. If
+    characters are dropped that distinguish a label, such as `C++` from `C`, eight hexadecimal
+    digits of its SHA-256 are added.
     """
     kept, dropped = _DROPPED.subn("", strip_accents(label.strip().casefold()))
     words = normalize_unicode("NFC", _SPACE.sub("-", kept).strip("-"))
@@ -60,7 +60,7 @@ def slug(label: str) -> str:
 
 
 def digest(text: str) -> str:
-    """Return eight hexadecimal digits that tell *text* from others."""
+    """Return eight hexadecimal digits of the SHA-256 of *text*."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
 
 
@@ -69,7 +69,7 @@ def _percent_encode(found: Match[str]) -> str:
 
 
 BASE_URI = "https://managedcode.com/mcpgateway/knowledge/"
-"""What the canonical URI of every tool begins with, as in the .NET gateway."""
+"""The beginning of the canonical URI of every tool, as in the .NET gateway."""
 
 MAX_SEGMENT = 120
 """Longest name of a file (without `.md`) or folder, in bytes."""
@@ -82,20 +82,20 @@ _CUT_ESCAPE = re.compile(r"%[0-9A-F]?\Z")
 
 
 def is_absolute(uri: str) -> bool:
-    """Return whether *uri* can stand in a bundle as the URI of a document."""
+    """Return whether *uri* is valid in a bundle as the URI of a document."""
     return _ABSOLUTE.fullmatch(uri) is not None
 
 
 def tool_uri(source_id: str, name: str, copy: int = 1) -> str:
-    """Return the canonical URI of a tool's document; *copy* counts those of one name, from 1."""
+    """Return the canonical URI of a tool's document; *copy* counts tools of one name, from 1."""
     address = f"{BASE_URI}tools/{_escape(source_id)}/{_escape(name)}/"
     return address if copy == 1 else f"{address}{copy}/"
 
 
 def tool_path(source_id: str, name: str, copy: int = 1) -> str:
-    """Return the relative path of a tool's document, which every operating system can hold.
+    """Return the relative path of a tool's document, valid on every operating system.
 
-    An ordinary name stands as the .NET gateway writes it. One that some file system would refuse or
+    An ordinary name is written as by the .NET gateway. A name that some file system would refuse or
     change is replaced by a readable prefix, `_` and eight hex digits of its SHA-256. *copy* counts
     the tools that share a path, from 1.
     """
@@ -137,9 +137,9 @@ def _escape(text: str) -> str:
 def _segment(text: str, *, as_folder: bool = False) -> str:
     escaped = _escape(text)
     if escaped.startswith("."):
-        # A hidden file would be passed over when its folder is read.
+        # A hidden file would be skipped when its folder is read.
         escaped = f"%2E{escaped[1:]}"
-    # A folder `x.md` would stand where the document of a tool named `x` stands.
+    # A folder `x.md` would take the place of the document of a tool named `x`.
     is_shadow = as_folder and escaped.lower().endswith(".md")
     is_unsafe = is_shadow or escaped.endswith(".") or _DEVICE.match(escaped)
     if escaped and len(escaped) <= MAX_SEGMENT and not is_unsafe:
@@ -150,7 +150,7 @@ def _segment(text: str, *, as_folder: bool = False) -> str:
 
 
 def normal_path(path: str) -> str:
-    """Bring a relative path to the form in which a bundle holds it.
+    """Bring a relative path to the form that bundles use.
 
     Backslashes become slashes; leading slashes, repeated slashes and `.` segments go.
     """

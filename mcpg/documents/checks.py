@@ -1,8 +1,8 @@
-"""What an author can hardly have meant in the front matter of a document.
+"""Probable mistakes in the front matter of a document.
 
-The reader passes over what it does not know. These checks report it: misspelt keys, values of
-another kind than their key takes, names whose prefix nobody declares, literals that do not fit
-their datatype, addresses that are none.
+The reader ignores unknown keys and values. These checks report them: misspelled keys, values of a
+kind that their key does not accept, names with an undeclared prefix, literals that do not fit their
+datatype, invalid addresses.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ _COMPARED = 100
 
 
 def check_front_matter(front: JsonObject, lines: LineNumbers) -> Iterator[Diagnostic]:
-    """Report what the author of *front* can hardly have meant, with the line of each."""
+    """Report probable mistakes of the author of *front*, with the line of each."""
     own = (str(path[1]).rstrip(":") for path, _ in _namespaces(front))
     prefixes = dict.fromkeys(sorted({*facts.PREFIXES, *own}))
     parts = (
@@ -143,12 +143,12 @@ def check_front_matter(front: JsonObject, lines: LineNumbers) -> Iterator[Diagno
 
 
 def quote_cut(text: object) -> str:
-    """Return *text* in quotation marks, cut where it is long."""
+    """Return *text* in quotation marks, cut if it is long."""
     return repr(str(text)[:_SHOWN])
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:
-    """Return advice that names the one of *known* that *word* is like, "" where none is."""
+    """Return advice that names the member of *known* that *word* is like, "" if there is none."""
     near = likeliest(word, known)
     return f"; did you mean {near!r}?" if near else ""
 
@@ -189,7 +189,7 @@ def _of_wrong_kind(front: JsonObject) -> Found:
     for key in _DATE_KEYS:
         text = facts.lexical_form(front.get(key))
         if text and not facts.is_date(text):
-            message = f"`{key}` is no date: {quote_cut(text)}; write it as 2026-01-31"
+            message = f"`{key}` is not a date: {quote_cut(text)}; write it as 2026-01-31"
             yield Code.VALUE_INVALID, message, (key,)
     for path, item in facts.iter_items(front, TAG_KEYS):
         for tag in text_items(item):
@@ -211,7 +211,7 @@ def _fault_of_kind(key: str, value: JsonValue) -> str:
         is_name = isinstance(value, str) or value is False
         return "" if is_name else "names no tool: write one name, or `false` for a page"
     if key in _MAPPING_KEYS:
-        # Of the `mcpg` key the reader says so itself.
+        # The reader itself reports the `mcpg` key.
         is_right = isinstance(value, dict) or key == EXTRAS_KEY
         return "" if is_right else "is not a mapping and is ignored"
     is_scalar = isinstance(value, str | int | float) and not isinstance(value, bool)
@@ -219,7 +219,7 @@ def _fault_of_kind(key: str, value: JsonValue) -> str:
 
 
 def _members(front: JsonObject) -> Found:
-    """Report members of items that nobody reads, where they are like ones that are read."""
+    """Report unknown members of items, if they are like known ones."""
     near: dict[tuple[str, Sequence[str]], str] = {}  # of so many as bounds the work
     for item, known, path, is_lost in _mappings_in(front):
         for member in item if isinstance(item, dict) else ():
@@ -253,7 +253,7 @@ def _mappings_in(front: JsonObject) -> Iterator[tuple[JsonValue, Sequence[str], 
 def _find_name_fault(
     name: str, prefixes: Collection[str], left: Iterator[int], *, needs_prefix: bool
 ) -> tuple[str, str] | None:
-    """Return code and words of what is wrong with *name*, `None` for nothing.
+    """Return code and message of the fault of *name*, `None` for none.
 
     The *prefixes* are in order; *left* yields once for each comparison with them that may be made.
     """
@@ -264,7 +264,7 @@ def _find_name_fault(
         if odd is None:
             return None
         what = "a blank" if odd.group().isspace() else repr(odd.group())
-        return Code.VALUE_INVALID, f"{quote_cut(name)} is no IRI: it has {what}"
+        return Code.VALUE_INVALID, f"{quote_cut(name)} is not an IRI: it has {what}"
     if _PREFIXED.fullmatch(name) and prefix not in _GROUP_KINDS:
         compared = prefixes if next(left, None) is not None else ()
         near = (one for one in compared if edit_distance(one, prefix, 1) is not None)
@@ -281,7 +281,7 @@ def _find_name_fault(
 
 
 def _names(front: JsonObject, prefixes: Collection[str]) -> Found:
-    """Report names that stand for no IRI though they should."""
+    """Report names that should be IRIs and are not."""
     left = iter(range(_COMPARED))
     declared = ((name, path, False) for path, name in _namespaces(front) if _PREFIXED.match(name))
     for name, path, needs_prefix in chain(_names_in(front), declared):
@@ -291,7 +291,7 @@ def _names(front: JsonObject, prefixes: Collection[str]) -> Found:
 
 
 def _names_in(front: JsonObject) -> Iterator[tuple[str, facts.Path, bool]]:
-    """Return each name that may have a prefix, where it stands, and whether it needs one."""
+    """Yield each name that may have a prefix, its path, and whether it needs one."""
     for path, item in facts.iter_items(front, _TYPE_KEYS):
         if isinstance(item, str):
             yield item.strip(), path, True
@@ -342,16 +342,16 @@ def _values(front: JsonObject) -> Iterator[tuple[facts.Path, str, JsonValue]]:
 
 
 def is_misspelt_triple(held: JsonObject) -> bool:
-    """Return whether *held* is meant as a predicate with a value, and the former is misspelt.
+    """Return whether *held* is meant as a predicate with a value, but misspells the predicate.
 
-    `check_front_matter` reports it, and nothing that it holds can be what its author meant.
+    `check_front_matter` reports it, and nothing in it can be what its author meant.
     """
     odd = [key for key in held if key not in _VALUE_MEMBERS]
     return 0 < len(odd) < len(held) and likeliest(odd[0], ("predicate",)) is not None
 
 
 def _literals(front: JsonObject) -> Found:
-    """Report values that do not fit their datatype or have a language that is none."""
+    """Report values that do not fit their datatype or have an invalid language."""
     own = {str(path[1]).rstrip(":"): address for path, address in _namespaces(front)}
     namespaces = {**facts.PREFIXES, **own}
     for path, predicate, held in _values(front):
@@ -359,11 +359,11 @@ def _literals(front: JsonObject) -> Found:
         turtle = _TURTLE.match(value.strip()) if isinstance(value, str) else None
         if turtle is not None:
             text = turtle["iri"] or turtle["value"] or turtle["plain"] or ""
-            told = json.dumps(text[:_SHOWN], ensure_ascii=False)
+            quoted = json.dumps(text[:_SHOWN], ensure_ascii=False)
             kind = (turtle["type"] or turtle["bare"] or "").strip("<>")[:_SHOWN]
             language = (turtle["lang"] or "").replace("_", "-")
             about = f"lang: {language}" if language else f"datatype: {kind}"
-            mapping = f"id: {told}" if turtle["iri"] else f"value: {told}, {about}"
+            mapping = f"id: {quoted}" if turtle["iri"] else f"value: {quoted}, {about}"
             message = f"{quote_cut(value)} is one text, marks and all: write {{{mapping}}}"
             yield Code.VALUE_INVALID, f"{predicate}: {message}", path
         elif isinstance(held, dict) and "id" not in held:
@@ -375,7 +375,7 @@ def _literal_faults(held: JsonObject, namespaces: Mapping[str, str]) -> Iterator
     language = held.get("language", held.get("lang"))
     datatype = held.get("datatype", held.get("type"))
     if language is not None and not (isinstance(language, str) and facts.LANGUAGE.match(language)):
-        yield f"{quote_cut(language)} is no language tag: write one such as `de` or `pt-BR`"
+        yield f"{quote_cut(language)} is not a language tag: write one such as `de` or `pt-BR`"
     elif language is not None and datatype is not None:
         yield "a text in a language has no other datatype: remove `datatype` or `lang`"
     elif isinstance(datatype, str):
@@ -387,7 +387,7 @@ def _literal_faults(held: JsonObject, namespaces: Mapping[str, str]) -> Iterator
         if name != iri and name not in facts.DATATYPES:
             yield f"xsd has no datatype {quote_cut(name)}{suggestion(name, facts.DATATYPES)}"
         elif not facts.is_of_datatype(value, iri):
-            yield f"{quote_cut(value)} is no xsd:{name}: correct the value or its datatype"
+            yield f"{quote_cut(value)} is not an xsd:{name}: correct the value or its datatype"
 
 
 def _namespaces(front: JsonObject) -> Iterator[tuple[facts.Path, str]]:
@@ -398,7 +398,7 @@ def _namespaces(front: JsonObject) -> Iterator[tuple[facts.Path, str]]:
 
 
 def _vocabulary(front: JsonObject) -> Found:
-    """Report words that are like those of a closed list, but none of them."""
+    """Report words that resemble those of a closed list, but are not in it."""
     for path, item in facts.iter_items(front, _EDGE_KEYS):
         word = item.get("predicate") if isinstance(item, dict) else None
         if isinstance(word, str) and ":" not in word and _is_odd(word, _PREDICATES):

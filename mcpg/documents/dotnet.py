@@ -42,10 +42,10 @@ ONLY_IN_RULES: Mapping[str, str] = {
     "rdfs": "http://www.w3.org/2000/01/rdf-schema#",
     "skos": "http://www.w3.org/2004/02/skos/core#",
 }
-"""The prefixes that graph rules may use as well, where a document declares none."""
+"""The prefixes that graph rules may also use, if a document does not declare them."""
 
 _URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):(.+)", re.DOTALL)
-# Those that are no address without a host.
+# Schemes of URIs that are invalid without a host.
 _OF_HOSTS = frozenset(
     {"ftp", "gopher", "http", "https", "net.pipe", "net.tcp", "nntp", "telnet", "ws", "wss"}
 )
@@ -80,16 +80,16 @@ def is_uri(text: str) -> bool:
 
 
 def resolves(name: str, prefixes: Mapping[str, str]) -> bool:
-    """Return whether *name* stands for an IRI in `rdf_types` and `rdf_properties`.
+    """Return whether *name* is an IRI in `rdf_types` and `rdf_properties`.
 
-    It has a prefix, of those whose namespaces *prefixes* has by lower case, or is an IRI.
+    It is an IRI, or has a prefix in *prefixes*, which maps lower-case prefixes to namespaces.
     """
     prefix, colon, local = name.strip().partition(":")
     if not (prefix and colon and local):
         return False
     if prefix.lower() in prefixes:
         return is_uri(prefixes[prefix.lower()] + local)
-    # Another IRI, such as `mailto:`, is taken for a name whose prefix is not declared.
+    # Another IRI, such as `mailto:`, is treated as a name whose prefix is not declared.
     return ("://" in local or prefix.lower() == "urn" or local.startswith("//")) and is_uri(name)
 
 
@@ -98,13 +98,13 @@ _SPACE = re.compile(r"[\s-]+")
 
 
 def slug(label: str) -> str:
-    """Return what tells the node of *label* from those of others; only a-z, 0-9 and hyphens."""
+    """Return the identifier of the node of *label*; only a-z, 0-9 and hyphens."""
     decomposed = unicodedata.normalize("NFD", label.strip().lower())
     plain = "".join(one for one in decomposed if unicodedata.category(one) != "Mn")
     return _SPACE.sub("-", _DROPPED.sub("", plain)).strip("-")
 
 
-# YamlDotNet reads values with these tags as what they say.
+# YamlDotNet honors these tags of values.
 _TAGS = frozenset(
     f"tag:yaml.org,2002:{kind}" for kind in ("bool", "float", "int", "map", "str", "timestamp")
 )
@@ -113,7 +113,7 @@ _TAGS = frozenset(
 def reads_yaml(text: str) -> bool:
     """Return whether the YAML of a front matter is read, which may have aliases or repeat keys.
 
-    A list that holds itself ends the process.
+    A list that contains itself ends the process.
     """
     try:
         events = [*yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))]
@@ -149,12 +149,12 @@ _SHOWN = 200
 
 
 class PortableChange(NamedTuple):
-    """A piece of front matter that is written otherwise for other readers.
+    """A piece of front matter that is changed for other readers.
 
     Attributes:
         path: Keys and positions that lead to it.
         reason: Why.
-        result: What is written instead; "" where it is left out.
+        result: The replacement; "" if it is left out.
     """
 
     path: Path
@@ -163,7 +163,7 @@ class PortableChange(NamedTuple):
 
     @property
     def message(self) -> str:
-        """What is changed, and why."""
+        """The change, and its reason."""
         reason, result = (
             text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
             for text in (self.reason, self.result)
@@ -178,7 +178,7 @@ def names_rdf(values: JsonObject) -> bool:
 
 
 def portable_values(values: JsonObject) -> tuple[JsonObject, list[PortableChange]]:
-    """Return the *values* of a front matter as every reader takes them, and what is changed.
+    """Return the *values* of a front matter as every reader accepts them, and the changes.
 
     No key is left out. Values that no reader refuses are returned as they are.
     """
@@ -189,7 +189,7 @@ def portable_values(values: JsonObject) -> tuple[JsonObject, list[PortableChange
 
 
 class _FrontMatterMender:
-    """Front matter that is being mended, and what of it is written otherwise."""
+    """Front matter that is being made portable, and the changes."""
 
     def __init__(self, values: JsonObject) -> None:
         self.changes: list[PortableChange] = []
@@ -250,7 +250,7 @@ class _FrontMatterMender:
                 self._write((key, stated), "", f"the prefix {stated!r} has no absolute IRI")
             elif bound.setdefault(prefix.lower(), namespace) != namespace:
                 known = bound[prefix.lower()]
-                self._write((key, stated), "", f"the prefix {stated!r} stands for {known} already")
+                self._write((key, stated), "", f"the prefix {stated!r} means {known} already")
             else:
                 if prefix != stated:
                     self._write((key, stated), f"the prefix {prefix!r}", "a prefix is a bare name")
@@ -284,7 +284,7 @@ class _FrontMatterMender:
         self._values[key] = kept
 
     def _object(self, value: JsonValue, path: Path) -> JsonValue:
-        """Return a value as other readers take it, `None` for one that says nothing."""
+        """Return a value as other readers accept it, `None` for an empty one."""
         if isinstance(value, list):
             found = [self._object(item, (*path, at)) for at, item in enumerate(value)]
             pairs = zip(value, found, strict=True)
@@ -325,7 +325,7 @@ class _FrontMatterMender:
         return kept
 
     def _name(self, item: JsonValue, path: Path, kind: str) -> str | None:
-        """Return the name that *item* gives, `None` where no reader can resolve it."""
+        """Return the name that *item* gives, `None` if no reader can resolve it."""
         stated = pick_text(item, TARGET_KEYS)
         name = self._resolve_name(stated, path) if stated else None
         if name is None:
@@ -338,7 +338,7 @@ class _FrontMatterMender:
         return name
 
     def _resolve_name(self, name: str, path: Path) -> str | None:
-        """Return *name*, or the IRI that it stands for; `None` where other readers know neither."""
+        """Return *name*, or its IRI; `None` if other readers resolve neither."""
         prefix, colon, local = name.partition(":")
         own = self._own.get(prefix) if colon and not local.startswith("//") else None
         theirs = self._declared.get(prefix.lower())
@@ -361,7 +361,7 @@ class _FrontMatterMender:
 
 
 def number_items(path: Path, value: JsonValue) -> Iterator[tuple[Path, JsonValue]]:
-    """Return the items of a list with their paths, or the one value that is none."""
+    """Return the items of a list with their paths, or a single value with its own."""
     if isinstance(value, list):
         yield from (((*path, at), item) for at, item in enumerate(value))
     else:
@@ -409,7 +409,7 @@ class NamedNode(NamedTuple):
 
 
 def named_nodes(values: JsonObject) -> Iterator[NamedNode]:
-    """Return the nodes that a front matter names, but for the document itself."""
+    """Return the nodes that a front matter names, except the document itself."""
     for key, value in values.items():
         kind = _kind(key)
         for at, item in enumerate(_make_list(value) if kind in _NODE_LIST_KEYS else ()):
@@ -429,8 +429,8 @@ def distinct_ids(
 ) -> Mapping[str, str]:
     """Return an absolute identifier for each name that is not a node of its own elsewhere.
 
-    With each of *names* it is said whether it is that of a concept. Those that are *fixed* stay as
-    they are: addresses of documents, targets that nobody bears.
+    Each of *names* comes with whether it names a concept. Names that are *fixed* stay as they are:
+    addresses of documents, unknown targets.
     """
     found, holders = _group_nodes(names)
     for name in fixed:
@@ -438,10 +438,10 @@ def distinct_ids(
 
     def is_shared(name: str, node: str) -> bool:
         if is_uri(name):
-            # The last stays, which is the one in lower case: generated groups are.
+            # The last stays, which is in lower case: generated groups are.
             others = [one for one in holders[node] if one in fixed]
             return name not in (others or [max(holders[node])])
-        # Labels without a Latin letter or digit are one node with those that prose gives.
+        # Labels without a Latin letter or digit share a node with such labels of prose.
         return not node or len(set(map(label_iri, holders[node]))) > 1
 
     return {
@@ -463,7 +463,7 @@ def shared_nodes(names: Iterable[tuple[str, bool]]) -> Iterator[Sequence[str]]:
 def _group_nodes(
     names: Iterable[tuple[str, bool]],
 ) -> tuple[defaultdict[str, set[str]], defaultdict[str, set[str]]]:
-    """Return what each name is a node by elsewhere, and the names of each such node."""
+    """Return the nodes of each name in other readers, and the names of each such node."""
     nodes: defaultdict[str, set[str]] = defaultdict(set)
     holders: defaultdict[str, set[str]] = defaultdict(set)
     for name, is_concept in dict.fromkeys(names):
@@ -474,18 +474,18 @@ def _group_nodes(
 
 
 def _node(name: str, *, is_concept: bool) -> str:
-    """Return what tells the node of *name* from those of others elsewhere."""
+    """Return the identifier that other readers give the node of *name*."""
     if not is_uri(name):
         return slug(name)
-    # With a mark, so that no label comes to it.
+    # With a mark, so that no label equals it.
     return f"<{(name.partition('#')[0] if is_concept else name).casefold()}"
 
 
 def with_ids(values: JsonObject, ids: Mapping[str, str]) -> JsonObject:
     """Return the *values* of a front matter in which names with one of *ids* have it.
 
-    Topics and authors, which cannot have one there, are stated by graph rules instead. No key is
-    left out.
+    Topics and authors, which cannot have one there, become graph rules instead. No key is left
+    out.
     """
     entities: list[JsonValue] = []
     edges: list[JsonValue] = []
@@ -519,9 +519,9 @@ def _topics(
     entities: list[JsonValue],
     edges: list[JsonValue],
 ) -> JsonValue:
-    """Return the topics or authors that are a text, and state the others as *entities* and *edges*.
+    """Return the topics or authors that are texts, and put the others on *entities* and *edges*.
 
-    Of a mapping about a topic others see no more than that it is a mapping.
+    Other readers ignore the content of a mapping about a topic.
     """
     kind = _kind(key)
     kept: list[JsonValue] = []

@@ -2,7 +2,7 @@
 
 The keys are those of the .NET library, each in snake_case and in camelCase. An item is a text, or a
 mapping with `id`, `label`, `name`, `value`, `target`, `object`, `type` and `sameAs`. The `mcpg` key
-holds what cannot be read back from the rest of a document.
+has the facts that cannot be read back from the rest of a document.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ PREFIXES: Mapping[str, str] = {
 }
 """The prefix of each namespace, as in every export and every query."""
 
-# https://www.iana.org/assignments/uri-schemes, those that authors write.
+# https://www.iana.org/assignments/uri-schemes, as far as authors write them.
 SCHEMES = frozenset(
     (
         *("about", "acct", "arn", "bitcoin", "cid", "data", "did", "dns", "doi", "example", "feed"),
@@ -58,7 +58,7 @@ SCHEMES = frozenset(
         *("vscode", "ws", "wss", "xmpp"),
     )
 )
-"""Schemes of addresses, which are no prefixes."""
+"""Schemes of addresses, which are not prefixes."""
 
 _DATE = re.compile(r"-?([0-9]{4,})-([0-9]{2})-([0-9]{2})(?:Z|[+-][0-9]{2}:[0-9]{2})?\Z")
 _TIME = r"(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]+)?(?:Z|[+-][0-9]{2}:[0-9]{2})?"
@@ -109,7 +109,7 @@ def is_date(text: str) -> bool:
     found = _DATE.match(text)
     if found is None:
         return False
-    # The calendar of Python ends in 9999; that of XML Schema repeats after 400 years.
+    # The calendar of Python ends in 9999; the calendar of XML Schema repeats after 400 years.
     year = int(found[1][-4:]) % 400 + 2000
     try:
         date(year, int(found[2]), int(found[3]))
@@ -146,13 +146,13 @@ _LONGEST_NUMBER = 1000
 Path: TypeAlias = tuple[str | int, ...]
 
 LABEL_KEYS = ("label", "name", "value", "target", "object", "id")
-"""The members of an item that can say what the thing is called, in order."""
+"""The members of an item that can have the label of the thing, in order."""
 
 _ID_KEYS = ("targetId", "target_id", "objectId", "object_id")
 TARGET_KEYS = (
     *(*_ID_KEYS, "target", "object", "id", "value", "sameAs", "same_as", "name", "label"),
 )
-"""The members of an item that can say which thing is meant, in order."""
+"""The members of an item that can identify the thing, in order."""
 
 _SUBJECT_KEYS = ("subjectId", "subject_id", "subject")
 _OBJECT_KEYS = ("objectId", "object_id", "targetId", "target_id", "object", "target")
@@ -187,12 +187,12 @@ class Entity:
 
 @dataclass(frozen=True, slots=True)
 class StatedEdge:
-    """One edge that an author writes out: subject, predicate, object, as given.
+    """One edge as an author writes it: subject, predicate, object, as given.
 
     Attributes:
-        subject: A document, a tool, a thing; see `means_itself`. The document, where none is given.
+        subject: A document, a tool, a thing; see `means_itself`. By default the document.
         predicate: A name, a name with a prefix, or an IRI.
-        reason: Why, for people; "" when the author does not say.
+        reason: Why, for people; "" if the author gives none.
     """
 
     subject: str
@@ -214,15 +214,15 @@ class Property:
 
 @dataclass(frozen=True, slots=True)
 class FrontMatterFacts:
-    """Everything that a front matter states beyond the tool and its links.
+    """All facts of a front matter beyond the tool and its links.
 
     Attributes:
         mentions: Things that it mentions: entity hints, then graph entities.
         statements: Edges written out.
         prefixes: Prefixes for names in this document, with their IRIs.
-        entry_types: What kinds of text it is, each once, whatever its case.
-        source_projects: What it belongs to, likewise.
-        published: Date of publication, or "", as that of the last change.
+        entry_types: The kinds of text it is, each once, whatever its case.
+        source_projects: Projects that it belongs to, each once, whatever its case.
+        published: Date of publication, or "", as the date of the last change.
     """
 
     about: tuple[Entity, ...] = ()
@@ -239,24 +239,24 @@ class FrontMatterFacts:
 
 
 class FrontMatterError(NamedTuple):
-    """An item that cannot be used: the keys and positions that lead to it, and what is wrong."""
+    """An item that cannot be used: its keys and positions, and the fault."""
 
     path: Path
     message: str
 
 
 def means_itself(subject: str) -> bool:
-    """Return whether a statement's subject or object stands for the document that makes it."""
+    """Return whether a statement's subject or object is the document that makes it."""
     return " ".join(subject.casefold().split()) in _SELF
 
 
 def parse_facts(front: JsonObject) -> FrontMatterFacts:
-    """Read what *front* states, passing over items that cannot be used."""
+    """Read the facts in *front*, ignoring items that cannot be used."""
     return read_facts(front)[0]
 
 
 def read_facts(front: JsonObject) -> tuple[FrontMatterFacts, list[FrontMatterError]]:
-    """Read what *front*, or a part of it, states, and tell of items that cannot be used."""
+    """Read the facts in *front*, or a part of it, and return items that cannot be used."""
     found: list[FrontMatterError] = []
     if _KEYS.isdisjoint(front):
         return FrontMatterFacts(), found
@@ -280,7 +280,7 @@ def read_facts(front: JsonObject) -> tuple[FrontMatterFacts, list[FrontMatterErr
 
 
 def pick_text(item: JsonValue, keys: tuple[str, ...]) -> str:
-    """Return the text of an item, or of the first of its *keys* that holds any; "" without."""
+    """Return the text of an item, or of the first of its *keys* that has any; "" without."""
     candidates = [item.get(key) for key in keys] if isinstance(item, dict) else [item]
     texts = (text.strip() for text in candidates if isinstance(text, str))
     return next(filter(None, texts), "")
@@ -308,7 +308,7 @@ def _each(
     read: Callable[[JsonValue], _Made],
     found: list[FrontMatterError],
 ) -> tuple[_Made, ...]:
-    """Read every item under *keys*, without repeats; what cannot be read goes to *found*."""
+    """Read every item under *keys*, without repeats; unreadable ones go to *found*."""
     made: dict[_Made, None] = {}
     for path, item in iter_items(front, keys):
         try:
@@ -457,7 +457,7 @@ def state_generated(generated: Hints) -> JsonObject:
 
 
 def read_generated(listed: JsonValue) -> Hints:
-    """Read what `state_generated` lists; what is of another type is passed over."""
+    """Read the lists of `state_generated`; items of another type are ignored."""
     members = listed if isinstance(listed, dict) else {}
     lists: dict[str, Any] = {}
     for name in GENERATED_LISTS:
@@ -494,7 +494,7 @@ def extras_for(tool: Tool, read: Tool) -> JsonObject:
 def with_extras(
     tool: Tool, extras: JsonObject, lines: LineNumbers
 ) -> tuple[Tool, list[Diagnostic]]:
-    """Replace the members of *tool* that *extras* states; report values of the wrong type."""
+    """Replace the members of *tool* that are in *extras*; report values of the wrong type."""
     members: dict[str, object] = {}
     hints: dict[str, object] = {}
     found: list[Diagnostic] = []

@@ -19,7 +19,7 @@ MAX_FRONT_MATTER = 256 * 1024
 """Longest front matter that is read or written, in characters."""
 
 EXTRAS_KEY = "mcpg"
-"""The key of what the .NET gateway has no field for."""
+"""The key for values that the .NET gateway has no field for."""
 
 # Below blank lines, a line of hyphens may be a rule, unless a key follows it.
 _FENCE = re.compile(r"---[ \t]*(?:\n|\Z)|(?:[ \t]*\n)+---[ \t]*\n(?=[A-Za-z_][\w.-]*[ \t]*:)")
@@ -32,12 +32,12 @@ class FrontMatter:
     """A document cut in two.
 
     Attributes:
-        values: What the front matter says; empty without one.
+        values: The values of the front matter; empty without one.
         markdown: The text after it.
         line: Number of the document's line on which *markdown* begins, counted from 1.
         text: The YAML between the fences; "" without one.
         text_line: Number of the document's line on which *text* begins.
-        is_plain: Whether it has no lines but those that this package writes.
+        is_plain: Whether all its lines are as this package writes them.
     """
 
     values: JsonObject
@@ -52,7 +52,7 @@ def split_front_matter(content: str, place: str, limit: int = MAX_FRONT_MATTER) 
     """Cut a document with LF line ends into front matter of up to *limit* characters and Markdown.
 
     Raises:
-        DocumentError: The front matter does not end, is too long, or is no YAML mapping.
+        DocumentError: The front matter does not end, is too long, or is not a YAML mapping.
     """
     opening = _FENCE.match(content)
     if opening is None:
@@ -88,7 +88,7 @@ def split_front_matter(content: str, place: str, limit: int = MAX_FRONT_MATTER) 
 def front_matter_text(content: str) -> str | None:
     """Return the YAML between the fences of a document with LF line ends, read or not.
 
-    It is "" without fences, and `None` where the second is missing.
+    It is "" without fences, and `None` if the second is missing.
     """
     opening = _FENCE.match(content)
     if opening is None:
@@ -122,12 +122,12 @@ def _read_plain(text: str) -> JsonObject | None:
                 values[key] = [_item(line, '- "') for line in block]
     except (ValueError, RecursionError):
         return None
-    # What is nested too deeply is refused by the YAML parser, which knows the line.
+    # Values nested too deeply are refused by the YAML parser, which reports the line.
     return None if is_deeper([values], MAX_DEPTH) else values
 
 
 def needs_yaml(text: str) -> bool:
-    """Return whether *text* may hold half of a character, which only a YAML parser refuses."""
+    """Return whether *text* may have half a surrogate pair, which only a YAML parser refuses."""
     return "\\ud" in text or "\\uD" in text
 
 
@@ -144,7 +144,7 @@ def _entries(text: str) -> list[tuple[str, str, list[str]]]:
 
 
 def _mapping(block: list[str]) -> JsonObject:
-    """Read `key: value` lines, where the items of a list may stand on lines of their own."""
+    """Read `key: value` lines, in which the items of a list may have lines of their own."""
     values: JsonObject = {}
     items: list[JsonValue] | None = None
     for line in block:
@@ -279,6 +279,6 @@ def member(key: str, value: JsonValue) -> Iterator[str]:
 
 
 def _key(text: str) -> str:
-    """Write a mapping's key; YAML wants a mark before one longer than 1024 characters."""
+    """Write a mapping's key; YAML requires a mark before a key longer than 1024 characters."""
     key = quote_scalar(text)
     return f"? {key} " if len(key) > _LONGEST_IMPLICIT_KEY else key

@@ -2,8 +2,8 @@
 
 A rewritten text has a member `authored` under its key `mcpg`: a checksum of the front matter, then
 for each run of lines that is not the author's the first line, how many lines there are, and the
-lines that the author wrote instead. Where the front matter was changed since, the text is taken as
-it stands.
+lines that the author wrote instead. If the front matter was changed since, the text is used as
+it is.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ _COMMENT = re.compile(r"(?:(?<=\s)|^)#[^\n]*", re.MULTILINE)
 
 
 class _Block(NamedTuple):
-    """A key of front matter as it stands, with the comments and blank lines above it.
+    """A key of front matter as written, with the comments and blank lines above it.
 
-    The key is "" for what stands below the last one.
+    The key is "" for the lines below the last one.
     """
 
     key: str
@@ -49,10 +49,10 @@ class _Block(NamedTuple):
 
 
 def written_lines(values: JsonObject, texts: Iterable[str]) -> str:
-    """Return front matter of *values*, in this order, with lines of *texts* where these hold them.
+    """Return front matter of *values*, in this order, with the lines of *texts* that fit them.
 
     The texts are front matter that authors wrote and that can be read. All their comments stay:
-    those of other keys stand where these were. The result is "" where the lines would be those that
+    comments of other keys keep their places. The result is "" if the lines would be those that
     `member` writes.
     """
     texts, canonical = list(texts), _canonical(values)
@@ -73,14 +73,14 @@ def written_lines(values: JsonObject, texts: Iterable[str]) -> str:
 
 
 def write_authored_lines(values: JsonObject, written: str) -> str:
-    """Return front matter of *values*: *written* where it holds them, else what `member` writes."""
+    """Return front matter of *values*: *written* if it has them, else the lines of `member`."""
     return written if written and _says(written, values) else _canonical(values)
 
 
 def values_as_written(values: JsonObject, written: str) -> JsonObject:
     """Return *values* with numbers as their author wrote them, such as `1.10`.
 
-    *written* is what `written_lines` returned for them, perhaps for others meanwhile.
+    *written* is the result of `written_lines` for them, perhaps for others meanwhile.
     """
     if not written or _NUMBER.search(written) is None:
         return values
@@ -101,7 +101,7 @@ def _read(text: str) -> JsonValue:
 
 
 def _is_same(left: JsonValue, right: JsonValue) -> bool:
-    """Return whether values are equal as JSON, where `true` is not 1."""
+    """Return whether values are equal as JSON, in which `true` is not 1."""
     return left == right and canonical_text(left) == canonical_text(right)
 
 
@@ -110,12 +110,12 @@ def _canonical(values: JsonObject) -> str:
 
 
 def _blocks(text: str) -> Iterator[_Block]:
-    """Cut front matter into its keys; what is no mapping in blocks has none, but comments."""
+    """Cut front matter into its keys; if it is not a block mapping, it has only comments."""
     lines = text.removesuffix("\n").split("\n")
-    starts: dict[str, int] = {}  # the line, from 0, on which each key stands, in order
+    starts: dict[str, int] = {}  # the line of each key, from 0, in order
     line = end = 0
     for name, (key, _) in _block_members(_compose_yaml(text)).items():
-        # The parser counts other line ends as well.
+        # The parser also counts other line ends.
         at = key.start_mark.index
         line, end = line + text.count("\n", end, at), at
         if text[at - 1 : at] in ("", "\n"):
@@ -159,7 +159,7 @@ def _comments(text: str) -> Iterator[str]:
 
 
 AUTHORED_KEY = "authored"
-"""The member of the `mcpg` key that holds the lines of the author."""
+"""The member of the `mcpg` key with the lines of the author."""
 
 MAX_REWRITTEN = 8 * MAX_FRONT_MATTER
 """Longest rewritten front matter with the author's lines, in characters."""
@@ -190,9 +190,9 @@ class _Edit(NamedTuple):
 def rewritten_text(content: str, values: JsonObject) -> str:
     """Return the document *content*, which can be read, with other *values* in its front matter.
 
-    Lines whose values stay are kept as they are, with their comments; blank lines above the front
-    matter are dropped. `authored_text` returns *content* again. A key may be added, but not left
-    out.
+    Lines with unchanged values are kept as they are, with their comments; blank lines above the
+    front matter are dropped. `authored_text` returns *content* again. A key may be added, but not
+    left out.
 
     Raises:
         DocumentError: The front matter would be too long.
@@ -237,7 +237,7 @@ def authored_text(content: str) -> str:
 
 
 def _read_record(line: str) -> tuple[str, Sequence[_ReplacedRun]]:
-    """Return checksum and runs of the record in *line*; no runs where it is damaged."""
+    """Return checksum and runs of the record in *line*; no runs if it is damaged."""
     try:
         checksum, *stated = json.loads(line.partition(":")[2])
         runs = [_ReplacedRun(first, size, lines) for first, size, lines in stated]
@@ -296,9 +296,8 @@ def _is_cut(front: FrontMatter) -> bool:
 def is_disputed(text: str) -> bool:
     """Return whether parsers differ on YAML that can be read.
 
-    That is for a tab outside of quotes, or a question mark in brackets: the parser that PyYAML has
-    in Python refuses them there, the one in C does not. Many refuse a character that is escaped as
-    a pair.
+    They do for a tab outside of quotes, or a question mark in brackets: PyYAML's parser in Python
+    refuses them there, its parser in C does not. Many refuse a character that is escaped as a pair.
     """
     if not _may_be_disputed(text):
         return False
@@ -369,7 +368,7 @@ def _lines(text: str) -> list[str]:
 
 
 def _edits(front: FrontMatter, values: JsonObject) -> list[_Edit]:
-    """Return what changes the front matter in place; nothing where only new text will do."""
+    """Return the edits that change the front matter in place; none if only new text will do."""
     extras = front.values.get(EXTRAS_KEY)
     is_recorded = isinstance(extras, dict) and AUTHORED_KEY in extras
     is_same = (extras, EXTRAS_KEY in front.values) == (values.get(EXTRAS_KEY), EXTRAS_KEY in values)
@@ -428,7 +427,7 @@ def _changes(
 
 
 def _end(node: yaml.Node, text: str) -> int:
-    """Return where the text of *node* ends; a block goes on up to the next one otherwise."""
+    """Return the end of the text of *node*; a block otherwise extends to the next one."""
     if isinstance(node, yaml.CollectionNode) and not node.flow_style and node.value:
         last = node.value[-1]
         return _end(last[1] if isinstance(last, tuple) else last, text)
@@ -443,7 +442,7 @@ def _compose_yaml(text: str) -> yaml.Node | None:
 
 
 def _block_members(node: yaml.Node | None) -> Mapping[str, tuple[yaml.Node, yaml.Node]]:
-    """Return key and value of each member of a mapping whose members have lines of their own."""
+    """Return key and value of each member of a block mapping."""
     if not isinstance(node, yaml.MappingNode) or node.flow_style:
         return {}
     return {str(key.value): (key, value) for key, value in node.value}

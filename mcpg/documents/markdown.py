@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 MAX_PARSED = 256 * 1024
-"""How much of a body is parsed, in characters; what follows is taken as plain text."""
+"""How much of a body is parsed, in characters; the rest is treated as plain text."""
 
 _LONGEST_WIKI_LINK = 500
 _WIKI = "wikilink"
@@ -48,7 +48,7 @@ _MOST_REMEMBERED, _LONGEST_REMEMBERED = 4_096, 1_024
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A link in the text: its target as written, and the text that is shown, "" for none."""
+    """A link in the text: its target as written, and the shown text, "" for none."""
 
     target: str
     label: str
@@ -63,7 +63,7 @@ class Reference:
 
 @dataclass(slots=True)
 class Prose:
-    """What a body holds, in order; texts are those of paragraphs, items, table cells and code."""
+    """The parts of a body, in order; texts come from paragraphs, items, table cells and code."""
 
     headings: list[str] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
@@ -72,10 +72,10 @@ class Prose:
 
 
 def read_markdown(body: str) -> Prose:
-    """Read *body* as CommonMark with tables and `[[wiki links]]`; HTML in it is passed over.
+    """Read *body* as CommonMark with tables and `[[wiki links]]`; HTML in it is ignored.
 
-    A fence whose content is a JSON Schema of an object is no text but a schema. What is read is
-    shared by all who ask: treat it as read-only.
+    A fence with a JSON Schema of an object is a schema, not a text. The result is shared by all
+    callers: treat it as read-only.
     """
     return _remembered(body) if len(body) <= _LONGEST_REMEMBERED else _read(body)
 
@@ -176,8 +176,8 @@ _PATHS = 2
 class LinkTargets:
     """The documents that a link can reach, by everything an author may call them.
 
-    Tool ids are by canonical URI, "" for that of a page; other names are gathered when they are
-    first needed: in most catalogues no link has to be resolved.
+    Tool ids are by canonical URI, "" for a page's; other names are gathered when they are first
+    needed: in most catalogs no link has to be resolved.
     """
 
     by_uri: Mapping[str, str]
@@ -187,33 +187,33 @@ class LinkTargets:
     def by_words(self) -> Sequence[Mapping[str, str | None]]:
         """URIs by kind of name: id, `source::name`, path, raw name, label; of pages names, paths.
 
-        A name that several documents bear stands for none, so its URI is `None`.
+        A name that several documents share is ambiguous, so its URI is `None`.
         """
         return self.make_words()
 
     def resolve(self, target: str, path: str) -> str | None:
-        """Return the URI that *target* means in the document at *path*, `None` if no one's.
+        """Return the URI that *target* means in the document at *path*, `None` if unknown.
 
         The first that answers: a URI, a tool id, `source::name`, a path from the top or from the
-        document's own folder, a raw name, a label; the last two only where they are unique. A path
+        document's own folder, a raw name, a label; the last two only if they are unique. A path
         may be percent-encoded, be an address below `BASE_URI`, and have a query and a fragment,
-        which an id may have as well.
+        which an id may also have.
         """
         spelt = (target, f"{target}/", target.rstrip("/"))
         direct = next((uri for uri in spelt if uri in self.by_uri), None)
         return direct or self._find_named(target, path) or self._loosely(target, path)
 
     def with_paths(self, paths: Mapping[str, str]) -> LinkTargets:
-        """Return targets that further *paths*, each with its URI, lead to as well."""
+        """Return targets with further *paths*, each with its URI."""
         words = list(self.by_words)
         words[_PATHS] = {**paths, **words[_PATHS]}
         return LinkTargets(self.by_uri, lambda: words)
 
     def _find_named(self, target: str, path: str, kinds: Collection[int] = ()) -> str | None:
-        """Return what *target* names, of the names of some *kinds* if there are any."""
+        """Return the document that *target* names, by names of some *kinds* if there are any."""
         keys = [path_key(target.strip())]
         relative = target.strip().replace("\\", "/")
-        # What climbs above the top from there leads nowhere, and does not lead down again.
+        # A path that climbs above the top leads nowhere, and does not lead down again.
         for folder in ("",) if relative.startswith("/") else ("", posixpath.dirname(path)):
             joined = posixpath.join(folder, relative.lstrip("/"))
             normal = normal_path(posixpath.normpath(joined))
@@ -223,7 +223,7 @@ class LinkTargets:
         return next(filter(None, meant), None)
 
     def _loosely(self, target: str, path: str) -> str | None:
-        """Return what *target* means as a path or id that is written as a link may be."""
+        """Return the meaning of *target* as a path or id, written as in a link."""
         if target.startswith(BASE_URI):
             # The address that the .NET library gives the document at this path.
             path = ""
@@ -242,7 +242,7 @@ class LinkTargets:
 
 
 def collect_targets(tools: Iterable[Tool], addresses: Mapping[str, tuple[str, str]]) -> LinkTargets:
-    """Gather what *tools* are called, each at its path and URI in *addresses*, by tool id."""
+    """Gather the names of *tools*, each at its path and URI in *addresses*, by tool id."""
     held = tuple(tools)
 
     def index_names() -> Sequence[Mapping[str, str | None]]:
@@ -259,10 +259,10 @@ def collect_targets(tools: Iterable[Tool], addresses: Mapping[str, tuple[str, st
 
 
 def with_pages(targets: LinkTargets, pages: Collection[ToolDocument]) -> LinkTargets:
-    """Return *targets* and *pages*, which what is no name of a tool may mean.
+    """Return *targets* with *pages*, which links may name if no tool has the name.
 
     A page is called by its URI, its path, the name of its file, or its title; the last two only
-    where they are unique.
+    if they are unique.
     """
     addresses = {page.uri: "" for page in pages}
     names: dict[str, str | None] = {}
@@ -335,7 +335,7 @@ _SCHEMA = re.compile(r'"(?:properties|\$schema|required)"\s*:|"type"\s*:\s*"obje
 
 @dataclass(frozen=True, slots=True)
 class _MarkdownLine:
-    """A line of Markdown, the fence in which it stands, "" outside, and whether it is its mark."""
+    """A line of Markdown, its fence, "" outside, and whether it is the mark of the fence."""
 
     text: str
     fence: str
@@ -345,10 +345,10 @@ class _MarkdownLine:
 def check_page(
     markdown: str, first_line: int, place: str, *, is_prose: bool
 ) -> Iterator[Diagnostic]:
-    """Report what the author of *markdown* can hardly have meant, with the line of each.
+    """Report probable mistakes of the author of *markdown*, with the line of each.
 
-    It begins on the *first_line* of the document at *place*; if all of it *is_prose*, that holds
-    for what is headed like a generated section as well.
+    It begins on the *first_line* of the document at *place*; if all of it *is_prose*, so is a
+    section with the heading of a generated one.
     """
     lines: list[_MarkdownLine] = []
     fence = ""
@@ -390,7 +390,7 @@ def _open_blocks(lines: Sequence[_MarkdownLine]) -> Iterator[tuple[str, int]]:
 
 
 def _broken_schemas(lines: Sequence[_MarkdownLine], *, is_prose: bool) -> Iterator[tuple[str, int]]:
-    """Report fences of JSON that are meant as schemas and are none; sections report their own."""
+    """Report fences of JSON that are meant as schemas but invalid; sections report their own."""
     section = ""
     for number, line in enumerate(lines):
         if not line.fence:
@@ -409,7 +409,7 @@ def _broken_schemas(lines: Sequence[_MarkdownLine], *, is_prose: bool) -> Iterat
 
 
 def _sections(lines: Sequence[_MarkdownLine]) -> Iterator[tuple[str, int]]:
-    """Report sections that are headed nearly like generated ones, or hold nothing of theirs."""
+    """Report sections with nearly the heading of a generated one, or without its content."""
     found: Counter[str] = Counter()
     for number, level, title, how in _headings(lines):
         exact = _BY_NAME.get(title.casefold())
@@ -418,7 +418,7 @@ def _sections(lines: Sequence[_MarkdownLine]) -> Iterator[tuple[str, int]]:
             if title.casefold() == _NOTES:
                 return
             continue
-        # What stands below, up to the next heading.
+        # The lines below, up to the next heading.
         others = (lines[at] for at in range(number + 1, len(lines)))
         below = [*takewhile(lambda one: one.fence or not parse_heading(one.text)[0], others)]
         holds = _holds_its_own(name, below)
@@ -440,7 +440,7 @@ def _sections(lines: Sequence[_MarkdownLine]) -> Iterator[tuple[str, int]]:
             and name in _LABELLED_SECTIONS
             and title.casefold() != f"{name.casefold()}s"
         ):
-            yield f"{quote_cut(title)} is no section of its own{how}: write `## {name}`", number
+            yield f"{quote_cut(title)} is not a section{how}: write `## {name}`", number
 
 
 _LONGEST = 40

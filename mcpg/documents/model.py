@@ -1,6 +1,6 @@
 """Markdown-LD documents of tools and pages as values, with their tags.
 
-Facts about a tool are stated as `prefix:value` tags, as in the .NET gateway; they are not searched.
+Facts about a tool are `prefix:value` tags, as in the .NET gateway; they are not searched.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ class Link:
     """An edge as a document writes it: to the URI of another document.
 
     Attributes:
-        target: Canonical URI of the other document, which may be absent.
-        weight: Strength in (0, 1]; 1 for what an author wrote.
-        reason: Why, for people; "" when the document does not say.
-        fields: The output fields of the tool that fill arguments of the other one.
-        coverage: How much of what the other takes these are; `None` when nobody says.
+        target: Canonical URI of the target document, which may be missing.
+        weight: Strength in (0, 1]; 1 for an author's link.
+        reason: Why, for people; "" if the document gives none.
+        fields: The output fields of the tool that fill arguments of the target.
+        coverage: How much of the target's input these are; `None` if unknown.
     """
 
     kind: EdgeKind
@@ -45,9 +45,9 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class ToolDocument:
-    """One tool, its place in the graph, and what a person wrote about it.
+    """One tool, its place in the graph, and the prose that a person wrote about it.
 
-    A page, which is of no tool, is one as well: its `tool` holds title, description and hints.
+    A page, which has no tool, is also one: its `tool` has title, description and hints.
 
     Attributes:
         path: Relative path of the document in a folder or bundle.
@@ -57,10 +57,10 @@ class ToolDocument:
         body: Markdown that a person wrote outside the generated sections; "" when none.
         states_relations: Whether the text itself carries any `graph_*` key; without one,
             relations are inferred when a bundle is made.
-        further: Front-matter keys that say nothing of the tool itself, as their author wrote them;
-            `mcpg.documents.facts` reads what they state. Shared, not copied: read-only.
+        further: Front-matter keys that are not about the tool itself, as their author wrote them;
+            `mcpg.documents.facts` reads them. Shared, not copied: read-only.
         written: The YAML of *further* as its author wrote it, with the comments of all front
-            matter; "" where it says nothing beyond *further*. See
+            matter; "" if it adds nothing to *further*. See
             `mcpg.documents.front_matter_edits`.
     """
 
@@ -101,7 +101,7 @@ _TIERS = {"cost-tier": "cost_tier", "latency-tier": "latency_tier"}
 
 @dataclass(frozen=True, slots=True)
 class TagFacts:
-    """What the tags of a document say; generated ones are complete, others the tool's own tags."""
+    """The facts in the tags of a document; generated tags are complete, others add to the tool."""
 
     generated: bool
     source_id: str
@@ -110,7 +110,7 @@ class TagFacts:
 
 
 def make_tags(tool: Tool) -> list[str]:
-    """State what is known about *tool* as tags, in the .NET gateway's order."""
+    """Return the facts about *tool* as tags, in the .NET gateway's order."""
     hints = tool.hints
     tags = [GENERATED_TAG, f"{_SOURCE}:{tool.source_id}", f"{_KIND}:{tool.source_kind}"]
     tags += [f"{_ARGUMENT}:{name}" for name in tool.required_arguments]
@@ -155,12 +155,12 @@ def read_tags(tags: Iterable[str]) -> TagFacts:
 
 
 def read_flag(text: str) -> bool | None:
-    """Read `true` or `false` in any case; anything else says nothing."""
+    """Read `true` or `false` in any case; `None` for anything else."""
     return {"true": True, "false": False}.get(text.strip().lower())
 
 
 def read_tier(text: str) -> Tier | None:
-    """Read the name of a tier in any case; anything else says nothing."""
+    """Read the name of a tier in any case; `None` for anything else."""
     return _TIERS_BY_NAME.get(text.strip().lower())
 
 
@@ -175,7 +175,7 @@ def text_items(value: JsonValue) -> list[str]:
 
 
 def possible_values(tag: str) -> tuple[str, ...]:
-    """Return the values that the prefix of *tag* takes, `()` if it takes the one that is there."""
+    """Return the values that the prefix of *tag* accepts, `()` if it accepts the present one."""
     prefix, colon, value = tag.partition(":")
     known = _CLOSED.get(prefix, ()) if colon else ()
     return () if value.strip().lower() in map(str.lower, known) else known
@@ -200,9 +200,9 @@ class LineNumbers:
     _lines: Mapping[YamlPath, int] | None = field(default=None, init=False)
 
     def at(self, *path: str | int) -> str:
-        """Return `file:line` of the value under *path*, or of the nearest one that holds it."""
+        """Return `file:line` of the value under *path*, or of the nearest parent."""
         if self._lines is None:
-            from mcpg.text.safeyaml import load_yaml_with_lines  # noqa: PLC0415 - for faults alone
+            from mcpg.text.safeyaml import load_yaml_with_lines  # noqa: PLC0415 - only for faults
 
             try:
                 self._lines = load_yaml_with_lines(
@@ -220,9 +220,9 @@ def document_for(
 ) -> ToolDocument:
     """Make the document of *tool*, with a link for every edge.
 
-    A tool without any relation states none, as in the .NET gateway's layout. The *addresses* are
-    those of `uris_for`; without one of the tool, or of one that an edge reaches, `KeyError` is
-    raised.
+    A tool without any relation has no keys for them, as in the .NET gateway's layout. The
+    *addresses* come from `uris_for`; without one of the tool, or of the target of an edge,
+    `KeyError` is raised.
     """
     path, uri = addresses[tool.id]
     edges = (*relations.related, *relations.next_steps)
@@ -267,10 +267,10 @@ _PLAIN = frozenset({str, dict, bool, type(None)})
 
 
 def encode_content(document: ToolDocument) -> bytes:
-    """Write what *document* says of its tool alone: without what relates it to others.
+    """Write the content of *document* about its tool, without relations to others.
 
     Of its groups those stay that are named in words, which have no colon. The bytes are for keys of
-    results and for other processes, and stand in no file: reading them trusts whoever wrote them.
+    results and for other processes, and are in no file: reading them trusts their writer.
     """
     words = tuple([group for group in document.groups if ":" not in group])
     return document_key(replace(document, groups=words, links=(), states_relations=True))
@@ -285,7 +285,7 @@ def document_key(document: ToolDocument) -> bytes:
 
 
 def decode_content(data: bytes) -> ToolDocument:
-    """Read what `encode_content` wrote."""
+    """Read the output of `encode_content`."""
     if data.startswith(b"{"):
         return decode_record(data)[0]
     made: ToolDocument = _make_value(ToolDocument, marshal.loads(data))  # noqa: S302 - see above
@@ -307,16 +307,16 @@ def _flatten_value(part: Any) -> Any:
 
 
 def encode_record(document: ToolDocument, text: str | None = None) -> bytes:
-    """Write *document*, and the Markdown *text* that says the same, as one line of JSON.
+    """Write *document*, and the equivalent Markdown *text*, as one line of JSON.
 
-    Where the tool was read from is left out: it is no part of the tool.
+    The file that the tool was read from is left out: it is not part of the tool.
     """
     members = _plain(document) | ({} if text is None else {"text": text})
     return write_exact_json(members).encode("utf-8", "surrogatepass")
 
 
 def decode_record(data: bytes) -> tuple[ToolDocument, str | None]:
-    """Read what `encode_record` wrote.
+    """Read the output of `encode_record`.
 
     Raises:
         ValueError, TypeError, KeyError, AttributeError: It is nothing of the kind.
@@ -327,7 +327,7 @@ def decode_record(data: bytes) -> tuple[ToolDocument, str | None]:
 
 
 def _plain(value: Any) -> dict[str, Any]:
-    """Return the members of *value* that are said; what is not said is `None` or no list at all."""
+    """Return the members of *value* that are set; others are `None` or an empty list."""
     if value is NO_HINTS:
         return {}
     kind = type(value)

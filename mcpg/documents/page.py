@@ -37,15 +37,15 @@ _TOP_LEVELS = 2
 
 @dataclass(slots=True)
 class Page:
-    """What the Markdown of a document holds.
+    """The parts of the Markdown of a document.
 
     Attributes:
         heading: Text of the title line, else of the first heading; "" without any.
-        title: Text of the title line, which is no part of the body; "" without one.
+        title: Text of the title line, which is not part of the body; "" without one.
         identity: Labelled values of the section *Tool Identity*.
         contract: Labelled values of the section *Execution Contract*, some of several lines.
         body: A person's prose, in order.
-        diagnostics: What could not be read.
+        diagnostics: Faults of parts that could not be read.
     """
 
     heading: str = ""
@@ -85,7 +85,7 @@ def read_page(
     """Read the Markdown part of a document, with LF line ends, that begins on its *first_line*.
 
     The contract may have the *description* of the front matter in lines. All is a person's if it
-    *is_prose*, also what is headed like a generated section.
+    *is_prose*, also sections with the heading of a generated one.
     """
     page = Page()
     pieces = _cut(markdown, first_line, page, frozenset() if is_prose else _GENERATED)
@@ -147,13 +147,13 @@ _MARKS = {"#", "`", "~"}
 
 
 def parse_heading(line: str) -> tuple[int, str]:
-    """Return level and text of the heading that *line* is, 0 and "" when it is none."""
+    """Return level and text of the heading *line*, 0 and "" if it is not a heading."""
     mark = _HEADING.match(line)
     if mark is None:
         return 0, ""
     text = line[mark.end() :].strip(" \t")
     before = text.rstrip("#")
-    # Marks at the end close the heading where a blank parts them from its text.
+    # Marks at the end close the heading if a blank separates them from its text.
     return len(mark[1]), (before if before.endswith((" ", "\t")) else text).strip()
 
 
@@ -188,7 +188,7 @@ def _split_values(
         elif label[1] == EXAMPLES_LABEL:
             is_value = not line[label.end() :].strip()
         else:
-            # Arguments whose names differ in their line breaks have the same label.
+            # Arguments whose names differ only in line breaks have the same label.
             is_new = label[1] not in taken or label[1].startswith(PARAMETER_LABEL)
             is_value = is_new and label[1] not in _OF_EXAMPLES
         if goes_on:
@@ -208,7 +208,7 @@ def _split_values(
 
 
 def _whole_value(label: re.Match[str] | None, schema: JsonObject, description: str) -> str:
-    """Return the line that *label* begins, as far as the rest of the document states it."""
+    """Return the line that *label* begins, as far as the rest of the document has it."""
     if label is None:
         return ""
     if label[1] == DESCRIPTION_LABEL:
@@ -230,7 +230,7 @@ _SCHEMAS = {INPUT_HEADING.casefold(): "input_schema", OUTPUT_HEADING.casefold():
 
 
 def _read_schema(piece: _PageSection, page: Page, place: str) -> str:
-    """Read the JSON of a schema section; prose is what stands around it, or all of it."""
+    """Read the JSON of a schema section; prose is the text around it, or all of it."""
     start, end, fence = -1, len(piece.lines), ""
     for position, line in enumerate(piece.lines):
         before, fence = fence, fence_after(line, fence)
@@ -311,7 +311,7 @@ CONTRACT_LABELS = (
     *(*TIER_LABELS.values(), ENABLED_LABEL, ARGUMENTS_LABEL, EXAMPLES_LABEL),
     *(INPUT_LABEL, OUTPUT_LABEL, PARAMETER_LABEL, SCHEMA_LABEL),
 )
-"""The labels of the section *Execution Contract*; after that of a parameter its name follows."""
+"""The labels of the section *Execution Contract*; a parameter's is followed by its name."""
 
 
 def _compile_labels(labels: Iterable[str]) -> re.Pattern[str]:
@@ -333,7 +333,7 @@ def descriptor_text(tool: Tool) -> str:
     r"""Describe *tool* in labelled lines joined by `\n`, in the .NET gateway's order.
 
     A line break or control character inside a value becomes a space, so one label is one line.
-    Nothing is cut off. Generated texts stand behind the author's.
+    Nothing is cut off. Generated texts follow the author's.
     """
     hints = tool.hints
     if tool.generated != NO_HINTS:
@@ -389,10 +389,10 @@ _STATED_BY = {
 def differing_labels(
     values: Iterable[str], tool: Tool, tags: Hints | None
 ) -> Iterator[tuple[str, str, bool]]:
-    """Return the labels of a contract whose values are not those of *tool*.
+    """Return the labels of a contract whose values differ from *tool*.
 
-    The *tags* are the hints that the tags state, if these count instead of the contract. With each
-    label comes what states its value, and whether the contract has a hint that is not there.
+    The *tags* are the hints in the tags, if these count instead of the contract. With each label
+    comes the source of its value, and whether the contract has a hint that is not there.
     """
     texts = [descriptor_text(replace(tool, hints=one)) for one in (tool.hints, tags or tool.hints)]
     contract, *known = (
@@ -445,7 +445,7 @@ def read_labels(lines: Iterable[str]) -> dict[str, str]:
 
 
 def read_hints(labels: Mapping[str, str]) -> Hints:
-    """Read the hints of an execution contract, whose lists are joined by commas."""
+    """Read the hints of an execution contract, with lists joined by commas."""
     hints: dict[str, Any] = {
         **{name: unique(labels.get(one, "").split(", ")) for name, one in LIST_LABELS.items()},
         **{name: read_flag(labels.get(one, "")) for name, one in FLAG_LABELS.items()},
@@ -456,7 +456,7 @@ def read_hints(labels: Mapping[str, str]) -> Hints:
 
 
 def read_examples(lines: list[str]) -> tuple[ToolExample, ...]:
-    """Read the examples that end an execution contract; a line without a label goes on the last."""
+    """Read the examples at the end of an execution contract; lines without a label continue one."""
     starts = [position for position, line in enumerate(lines) if line.strip() == _EXAMPLES]
     if not starts:
         return ()
@@ -481,7 +481,7 @@ def read_examples(lines: list[str]) -> tuple[ToolExample, ...]:
 
 
 class ApartTexts(NamedTuple):
-    """The texts of a contract: the author's lists and examples, and those that are generated."""
+    """The texts of a contract: the author's lists and examples, and the generated ones."""
 
     lists: Hints
     examples: tuple[ToolExample, ...]
@@ -494,7 +494,7 @@ def part_generated(
     """Part the texts of an execution contract by who wrote them.
 
     Generated are those that the front matter has *listed* and the contract still has. All others
-    are the author's, who may have *stated* them elsewhere, too.
+    are the author's, who may also have *stated* them elsewhere.
     """
     lists: dict[str, Any] = {}
     kept: dict[str, Any] = {}
@@ -529,7 +529,7 @@ def part_generated(
 def read_description(values: Iterable[str], flat: str) -> str:
     """Find the lines of a description whose breaks the front matter has turned into spaces.
 
-    It is *flat* as the front matter gives it, or where the contract, in which the .NET gateway
+    It is *flat* as the front matter gives it, or if the contract, in which the .NET gateway
     keeps the breaks, does not have it.
     """
     found = next((one for one in values if one.startswith(f"{DESCRIPTION_LABEL}:")), "")

@@ -56,13 +56,13 @@ from mcpg.values import join_choices
 
 GROUPS_KEY = "graph_groups"
 RELATIONS_KEY = "relations"
-"""The member of the `mcpg` key that holds the evidence of links."""
+"""The member of the `mcpg` key with the evidence of links."""
 
 LINK_KEYS: Mapping[EdgeKind, str] = {
     EdgeKind.RELATED: "graph_related",
     EdgeKind.NEXT_STEP: "graph_next_steps",
 }
-"""The front-matter key of each kind of link, in the order in which links stand."""
+"""The front-matter key of each kind of link, in the order of the links."""
 
 _ORIGINS = tuple(EdgeOrigin)
 _COVERAGES = (*Coverage, None)
@@ -74,7 +74,7 @@ SPELLINGS = {
     "graph_related": ("graph_related", "graphRelated"),
     "graph_next_steps": ("graph_next_steps", "graphNextSteps"),
 }
-"""The spellings of each of these keys, whose lists are joined."""
+"""The spellings of each of these keys; their lists are joined."""
 
 GRAPH_KEYS = tuple(spelling for spellings in SPELLINGS.values() for spelling in spellings)
 """All keys of groups and links, in either spelling."""
@@ -95,8 +95,8 @@ def _read_groups(front: JsonObject, lines: LineNumbers, found: list[Diagnostic])
 def _read_links(front: JsonObject, lines: LineNumbers, found: list[Diagnostic]) -> tuple[Link, ...]:
     """Read the links of a document: the related ones, then the next steps, without repeats.
 
-    A target that is no absolute URI (a tool id, `source::name`, a path, a title) stands as given.
-    Items that name no target are reported and left out.
+    A target that is not an absolute URI (a tool id, `source::name`, a path, a title) is kept as
+    given. Items that name no target are reported and left out.
     """
     links: dict[tuple[EdgeKind, str], Link] = {}
     for kind, key in LINK_KEYS.items():
@@ -113,7 +113,7 @@ def _read_links(front: JsonObject, lines: LineNumbers, found: list[Diagnostic]) 
 
 
 def state_evidence(links: tuple[Link, ...]) -> list[JsonValue]:
-    """State what plain lists of targets cannot: weights, reasons, origins and fields."""
+    """Return the evidence that plain lists of targets lack: weights, reasons, origins, fields."""
     stated: list[JsonValue] = []
     for link in links:
         default = Link(link.kind, link.target)
@@ -136,7 +136,7 @@ def state_evidence(links: tuple[Link, ...]) -> list[JsonValue]:
 def _with_evidence(
     links: tuple[Link, ...], stated: JsonValue, lines: LineNumbers, found: list[Diagnostic]
 ) -> tuple[Link, ...]:
-    """Put what `state_evidence` states back on *links*; what speaks of no link is ignored."""
+    """Put the evidence from `state_evidence` back on *links*; entries without one are ignored."""
     path = (EXTRAS_KEY, RELATIONS_KEY)
     if not isinstance(stated, list):
         found.append(_invalid("mcpg.relations is not a list", lines.at(*path)))
@@ -156,7 +156,7 @@ def _with_evidence(
 def _items(
     front: JsonObject, key: str, lines: LineNumbers
 ) -> Iterator[tuple[str, Callable[[], str], JsonValue]]:
-    """Return the items under *key* in either spelling: name, what finds its place, and value."""
+    """Return the items under *key* in either spelling: name, function for its place, and value."""
     for spelling in SPELLINGS[key]:
         value = front.get(spelling)
         items = value if isinstance(value, list) else [] if value is None else [value]
@@ -165,7 +165,7 @@ def _items(
 
 
 def _evidence(link: Link, members: JsonObject) -> tuple[Link | None, list[str]]:
-    """Return *link* with the evidence among *members*, `None` without weight, and what is wrong."""
+    """Return *link* with the evidence among *members*, `None` without weight, and the faults."""
     if not members:
         return link, []
     faults: list[str] = []
@@ -197,7 +197,7 @@ def _evidence(link: Link, members: JsonObject) -> tuple[Link | None, list[str]]:
 
 
 def read_mappings(stated: JsonValue) -> tuple[tuple[FieldMapping, ...], list[str]]:
-    """Read a mapping of fields; what is no mapping is left out and named among the faults."""
+    """Read mappings of fields; other values are left out and named among the faults."""
     items = stated if isinstance(stated, list) else [stated]
     found: dict[FieldMapping, None] = {}
     faults: list[str] = []
@@ -217,7 +217,7 @@ def read_mappings(stated: JsonValue) -> tuple[tuple[FieldMapping, ...], list[str
 
 
 def mapping_json(mapping: FieldMapping) -> JsonObject:
-    """Return *mapping* as documents have it: `required` stands only where it is not so."""
+    """Return *mapping* as documents have it: `required` is written only if it is false."""
     members: JsonObject = {"given": mapping.given, "argument": mapping.argument}
     return members if mapping.required else {**members, "required": False}
 
@@ -227,10 +227,10 @@ def _invalid(message: str, place: str) -> Diagnostic:
 
 
 UNNAMED = "document.md"
-"""A path that tells the reader nothing, since a document may be moved."""
+"""A path without meaning, since a document may be moved."""
 
 EXCERPT_LENGTH = 1000
-"""How much of a description stands in the front matter when all of it would be too long."""
+"""How much of a description the front matter has if all of it would be too long."""
 
 DEFAULT_SOURCE = "local"
 """The source of a document that names none, as in the .NET gateway."""
@@ -243,15 +243,15 @@ _ID_KEYS = ("toolId", "tool_id", "id")
 _NAME_KEYS = ("name", "toolName", "tool_name")
 _SOURCE_KEYS = ("source", "server", "sourceId", "source_id")
 NAMING_KEYS = frozenset((*_ID_KEYS, *_NAME_KEYS, *_SOURCE_KEYS))
-"""Front-matter keys that say which tool a document is of."""
+"""Front-matter keys that identify the tool of a document."""
 
 TOOL_KEY = "tool"
-"""The front-matter key that says which tool a document is about, `false` for none."""
+"""The front-matter key for the tool that a document is about, `false` for none."""
 
 _TITLE_KEYS = ("title", "displayName", "display_name")
 _DESCRIPTION_KEYS = ("description", "summary")
 URI_KEYS = ("canonical_url", "canonicalUrl")
-"""Front-matter keys that state the URI of a document."""
+"""Front-matter keys for the URI of a document."""
 
 _KINDS = {kind.lower(): kind for kind in SourceKind}
 _HINTED = {*HINT_KEYS, "hints", "annotations", "_meta", "meta"} - set(TAG_KEYS)
@@ -273,11 +273,11 @@ class _SplitDocument:
     """A document cut into the parts from which facts are taken.
 
     Attributes:
-        lines: Where the values of the front matter stand.
+        lines: The line numbers of the values in the front matter.
         identity: The labels of the section *Tool Identity*.
         contract: The labels of the section *Execution Contract*.
         first_line: Number of the document's line on which *markdown* begins.
-        written: The YAML of the front matter, "" where this package may have written it.
+        written: The YAML of the front matter, "" if this package may have written it.
     """
 
     front: JsonObject
@@ -297,22 +297,22 @@ def parse_document(
 ) -> tuple[ToolDocument, tuple[Diagnostic, ...]]:
     """Read a document that this package, the .NET gateway or a person has written.
 
-    Each fact is taken from the first that states it: the `mcpg` key of the front matter, its other
+    Each fact is taken from the first part that has it: the `mcpg` key of the front matter, other
     keys, the tags, the generated sections. Lists of hints are joined from all but the `mcpg` key,
-    which replaces them. Its description is passed over when the `description` beside it was edited
+    which replaces them. Its description is ignored when the `description` beside it was edited
     since.
 
-    Targets of links that are no absolute URI (a tool id, `source::name`, a path, a title) stand in
-    `Link.target` as given; whoever knows the other documents resolves them.
+    Targets of links that are not absolute URIs (a tool id, `source::name`, a path, a title) are in
+    `Link.target` as given; callers with all documents at hand resolve them.
 
     Args:
-        source: The text and where it stands.
+        source: The text and its place.
         source_id: The server of a document that names none; without it, the document's folder
             (`.../{source}/{name}.md`), else `DEFAULT_SOURCE`.
-        is_checked: Whether to report also what can be read, but is hardly what its author meant.
+        is_checked: Whether to report also probable mistakes that can be read.
 
     Raises:
-        DocumentError: There is no tool to be had: the text is empty, its front matter is
+        DocumentError: No tool can be read: the text is empty, its front matter is
             damaged, or nothing names the tool. Its place is `file` or `file:line`.
     """
     place = source.place or source.path
@@ -355,7 +355,7 @@ def parse_document(
 
 
 def check_document(source: SourceDocument) -> list[Diagnostic]:
-    """Report what can be read in a document, but is hardly what its author meant."""
+    """Report probable mistakes in a document that can be read."""
     place = source.place or source.path
     text = _cut(source, place)
     tool, _ = _with_extras(_tool(text, source.path, None, place), _extras(text, []), text)
@@ -393,18 +393,18 @@ def _contract_faults(text: _SplitDocument, tool: Tool, place: str) -> Iterator[D
 def tool_without_extras(source: SourceDocument) -> Tool:
     """Read the tool of a document as `parse_document` does, but without most of the `mcpg` key.
 
-    Of its members, the list of generated texts alone is read.
+    Of its members, only the list of generated texts is read.
     """
     place = source.place or source.path
     return _tool(_cut(source, place), source.path, None, place)
 
 
 def tool_as_shown(tool: Tool, title: str, description: str) -> Tool:
-    """Return what `tool_without_extras` reads from the generated text of *tool*, schemas aside.
+    """Return the result of `tool_without_extras` for the generated text of *tool*, schemas aside.
 
-    The text need not be there: each label of the generated sections stands on one line, and no
-    value can be mistaken for another label. Title and description, which must not be blank, are
-    those of the front matter.
+    The text need not be there: each label of the generated sections is on one line, and no value
+    can be mistaken for another label. Title and description, which must not be blank, come from
+    the front matter.
     """
     name = one_line(tool.name) or parse_stem(UNNAMED)
     display = one_line(tool.display_name)
@@ -435,12 +435,12 @@ def _cut(source: SourceDocument, place: str) -> _SplitDocument:
     if "\r" in content:
         content = content.replace("\r\n", "\n").replace("\r", "\n")
     if not content.strip():
-        remedy = "write a heading and what the tool does"
+        remedy = "write a heading and a description of the tool"
         raise DocumentError("the document is empty", place=place, remedy=remedy)
     matter = split_front_matter(content, place)
     front = matter.values
     facts = read_tags([tag for key in TAG_KEYS for tag in text_items(front.get(key))])
-    # A page, or a text about a tool, may show what a generated document looks like.
+    # A page, or a text about a tool, may show the format of a generated document.
     is_prose = TOOL_KEY in front and not facts.generated
     stated = _stated_description(front)
     page = read_page(matter.markdown, matter.line, place, stated, is_prose=is_prose)
@@ -479,7 +479,7 @@ def _tool(text: _SplitDocument, path: str, source_id: str | None, place: str) ->
         id=_first(front, _ID_KEYS) or identity.get("Tool id", ""),
         source_id=stated_source or source_id or folder or DEFAULT_SOURCE,
         name=name,
-        # A heading that only repeats the name is no title that somebody stated.
+        # A heading that only repeats the name does not count as a title.
         title=title if title and (display or one_line(title) != one_line(name)) else None,
         description=_description(text),
         output_schema=_member(front, *_OUTPUT_KEYS) or page.output_schema,
@@ -494,7 +494,7 @@ def _tool(text: _SplitDocument, path: str, source_id: str | None, place: str) ->
 
 
 def _extras(text: _SplitDocument, found: list[Diagnostic]) -> JsonObject:
-    """Return the members under the `mcpg` key that still hold."""
+    """Return the members under the `mcpg` key that are still valid."""
     extras = text.front.get(EXTRAS_KEY)
     if extras is None:
         return {}
@@ -514,7 +514,7 @@ def _extras(text: _SplitDocument, found: list[Diagnostic]) -> JsonObject:
 def _with_extras(
     tool: Tool, extras: JsonObject, text: _SplitDocument
 ) -> tuple[Tool, list[Diagnostic]]:
-    """Put *extras* on *tool*, but those of a generated document that people have edited above."""
+    """Put *extras* on *tool*, except those of a generated document that people edited above."""
     whole, faults = with_extras(tool, extras, text.lines)
     if not text.tag_facts.generated or _SHOWN.isdisjoint(extras):
         return whole, faults
@@ -529,7 +529,7 @@ def _with_extras(
 
 
 def _edited_title(text: _SplitDocument, tool: Tool) -> str | None:
-    """Return the title that differs from what a document of *tool* shows, `None` without one."""
+    """Return the title that differs from that of a document of *tool*, `None` without one."""
     name = one_line(without_breaks(tool.display_name))
     front = _first(text.front, _TITLE_KEYS, exact=True) or ""
     for title in (front, text.contract.get(TITLE_LABEL, "")):
@@ -579,7 +579,7 @@ def _stated_description(front: JsonObject) -> str:
 
 
 def _body(text: _SplitDocument, tool: Tool) -> str:
-    """Return the prose, its title line with it unless that only says what the tool is called."""
+    """Return the prose, with its title line unless that is only the name of the tool."""
     page = text.page
     is_generated = page.identity or page.contract
     names = () if TOOL_KEY in text.front else (one_line(tool.display_name), one_line(tool.name))
@@ -624,7 +624,7 @@ def _first(front: JsonObject, keys: tuple[str, ...], *, exact: bool = False) -> 
 
 
 def _member(front: JsonObject, *keys: str) -> JsonObject | None:
-    """Return the first mapping under *keys*; what a tool states is values, however written."""
+    """Return the first mapping under *keys*, as plain values, however they are written."""
     stated = next((value for key in keys if isinstance(value := front.get(key), dict)), None)
     return None if stated is None else without_spelling(stated)
 

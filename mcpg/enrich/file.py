@@ -19,7 +19,7 @@ from mcpg.text.safeyaml import load_yaml
 
 ENDING = ".generated.hints.yaml"
 STAMP = GENERATED_KEY
-"""The member of a file, and of an entry, that tells how its texts came about."""
+"""The member of a file, and of an entry, that records the origin of its texts."""
 
 BY = "mcpg enrich"
 _MARK = re.compile(r"generated\.hints(?=\.\w+\Z)", re.IGNORECASE)
@@ -47,8 +47,8 @@ def find_generated_files(paths: Iterable[str]) -> list[Path]:
 def name_file(source_id: str, others: Iterable[str] = ()) -> str:
     """Return the name of the file for a server, safe on every file system.
 
-    It has a digest where the id is no safe name, differs in case alone from one of *others*, or
-    would make the hints file of people beside it a generated one.
+    The name has a digest if the id is not a safe name, differs only in case from one of *others*,
+    or would make the hand-written hints file beside it a generated one.
     """
     name = _UNSAFE_IN_NAMES.sub("-", source_id).strip("-.")[:_LONGEST_NAME] or "server"
     folded = name.casefold()
@@ -60,7 +60,7 @@ def name_file(source_id: str, others: Iterable[str] = ()) -> str:
 
 
 def own_file(path: Path) -> Path:
-    """Return the hints file of people that stands beside the generated one at *path*."""
+    """Return the path of the hand-written hints file beside the generated one at *path*."""
     return path.with_name(_MARK.sub("hints", path.name))
 
 
@@ -69,7 +69,7 @@ class GeneratedFile:
     """A file of generated texts.
 
     Attributes:
-        entries: The entry of each tool, by the key under which it stands.
+        entries: The entry of each tool, by its key in the file.
         further: Other members of the file.
     """
 
@@ -94,7 +94,7 @@ class GeneratedFile:
             repeated: set[str] = set()
             value, *others = parse_json_documents(text, place, repeated)
             if repeated or others:
-                message = "holds several values, or a key that is repeated in one object"
+                message = "has several values, or a key that is repeated in one object"
                 raise SourceError(message, place=place, remedy="keep one of them")
         else:
             value = load_yaml(text, place, error=SourceError)
@@ -110,7 +110,7 @@ class GeneratedFile:
         return cls(path, entries, further)
 
     def write(self, prompt: int) -> None:
-        """Write the file, whose texts are of *prompt* or of earlier versions.
+        """Write the file, whose texts come from version *prompt* or earlier ones.
 
         Raises:
             OutputError: It cannot be written.
@@ -147,6 +147,6 @@ def _write_members(members: Mapping[str, JsonValue], margin: str) -> Iterator[st
 
 
 def _quote(value: JsonValue) -> str:
-    # YAML takes JSON, but for characters that it does not allow.
+    # YAML accepts JSON, except for characters that it does not allow.
     is_plain = not isinstance(value, str) or value.isprintable()
     return json.dumps(value, ensure_ascii=not is_plain)

@@ -1,4 +1,4 @@
-"""What is to be written: the tools without generated texts, and those whose texts are stale."""
+"""Texts to write: for tools without generated texts, and for those whose texts are stale."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _DIGITS = 16
 
 
 def digest_definition(tool: Tool) -> str:
-    """Return the first digits of the digest of what a prompt can have of *tool*."""
+    """Return the first digits of the digest of *tool*, as a prompt can show it."""
     return definition_digest(tool)[:_DIGITS]
 
 
 class TextState(StrEnum):
-    """What the generated texts of a tool are."""
+    """The state of the generated texts of a tool."""
 
     CURRENT = "current"
     MISSING = "missing"
@@ -33,7 +33,7 @@ class TextState(StrEnum):
     OUTDATED = "outdated"
     """They are of an earlier prompt."""
     UNSTAMPED = "unstamped"
-    """Nothing tells of which definition they are."""
+    """The definition that they were written for is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +58,14 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class EnrichPlan:
-    """The tools of a catalogue with the states of their generated texts.
+    """The tools of a catalog with the states of their generated texts.
 
     Attributes:
         prompt: The version of the prompt.
-        servers: The tools of each server, but for those that are excluded.
+        servers: The tools of each server that is not excluded.
         states: The state of each tool by its id.
         keys: The key of a new entry of each tool by its id.
-        obsolete: Entries of servers in the catalogue that mean no tool any more.
+        obsolete: Entries of servers in the catalog that no longer match a tool.
     """
 
     prompt: int
@@ -152,7 +152,7 @@ def make_plan(
 
 
 def _find_state(tool: Tool, entries: Sequence[Entry], prompt: int) -> TextState:
-    """Return that one of *entries* is current, else what is wrong with the first."""
+    """Return current if one of *entries* is, else the state of the first."""
     digest = digest_definition(tool)
     found = [_find_entry_state(one, digest, prompt) for one in entries]
     if TextState.CURRENT in found:
@@ -188,7 +188,7 @@ def choose_file(tool: Tool, plan: EnrichPlan, paths: Sequence[str], folder: str 
 
 
 def is_below(place: str, path: Path) -> bool:
-    """Return whether *place* of a tool is the file *path*, or lies in the folder."""
+    """Return whether *place* of a tool is the file *path*, or is in the folder."""
     if path == Path():
         return not Path(place).is_absolute()
     start, rest = str(path), place.removeprefix("./")

@@ -13,7 +13,7 @@ from mcpg.text.json_values import JsonObject
 from mcpg.text.safeyaml import UNSAFE, json_form
 
 PROMPT = 1
-"""The version of the prompt. With a new one, the texts of all tools are written anew."""
+"""The version of the prompt. A new one makes the texts of all tools outdated."""
 
 EXAMPLES, ALIASES, KEYWORDS = 8, 4, 5
 """How many texts of each kind a tool gets."""
@@ -152,7 +152,7 @@ def identify_server(tools: Sequence[Tool]) -> str:
 def make_prompts(
     plan: EnrichPlan, tools: Sequence[Tool], languages: Sequence[str] = ()
 ) -> Iterator[Prompt]:
-    """Yield the prompts for *tools*, those of one server together."""
+    """Yield the prompts for *tools*, with the tools of a server together."""
     wanted = {tool.id for tool in tools}
     for siblings in plan.servers.values():
         asked = [tool for tool in siblings if tool.id in wanted]
@@ -171,9 +171,9 @@ def make_prompts(
 
 
 def describe_tool(tool: Tool) -> JsonObject:
-    """Return what a prompt has of *tool*: names, description, arguments and fields of its result.
+    """Return *tool* as a prompt shows it: names, description, arguments and fields of its result.
 
-    Addresses, annotations, `_meta` and hints are no part of it.
+    Addresses, annotations, `_meta` and hints are left out.
     """
     members: JsonObject = {"name": tool.name}
     if tool.title and tool.title != tool.name:

@@ -15,12 +15,12 @@ from mcpg.enrich.answers import fold_text
 from mcpg.enrich.plan import EnrichPlan, Entry
 from mcpg.text import lexicon
 from mcpg.text.json_values import JsonValue
-from mcpg.text.words import share_of_texts, split_words, stop_words_of
+from mcpg.text.words import get_stop_words, share_of_texts, split_words
 from mcpg.values import to_json
 
 ORDINARY = 0.1
 """The share of English texts of a hundred words from which on a text of a tool is ordinary, if its
-words stand in texts by chance. A single word of such a share is one of a thousand."""
+words occur in texts by chance. A single word of such a share is one of a thousand."""
 
 KEYWORD = "keyword"
 
@@ -40,13 +40,13 @@ class GeneratedText:
 
 @dataclass(frozen=True, slots=True)
 class TextReview:
-    """What is wrong with a generated text.
+    """The faults of a generated text.
 
     Attributes:
         kind: `alias`, `keyword` or `example`.
-        won_by: The id of another tool that is first in a search for it; "" where the tool is first.
+        won_by: The id of another tool that is first in a search for it; "" if its tool is first.
         shared_with: Ids of other tools that have it.
-        is_ordinary: Whether its words are so frequent that nonsense has them as well.
+        is_ordinary: Whether its words are frequent enough to occur in any text.
         path: The file that has it; "" for a text of a bundle.
     """
 
@@ -60,7 +60,7 @@ class TextReview:
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """What is wrong, in words."""
+        """The faults, in words."""
         found = [f"{self.won_by} is first"] if self.won_by else []
         if self.shared_with:
             found.append(f"shared with {', '.join(self.shared_with)}")
@@ -79,10 +79,10 @@ def list_texts(tool_id: str, hints: Hints) -> Iterator[GeneratedText]:
 
 
 class TextReviewer:
-    """Reviews generated texts of a catalogue by searches of its engine."""
+    """Reviews generated texts of a catalog by searches of its engine."""
 
     def __init__(self, engine: Engine, texts: Iterable[GeneratedText]) -> None:
-        """Note which tools have each of *texts*, all those of the catalogue."""
+        """Note which tools have each of *texts*, which are all texts of the catalog."""
         self._engine = engine
         self._owners: defaultdict[str, list[str]] = defaultdict(list)
         for one in texts:
@@ -90,9 +90,9 @@ class TextReviewer:
                 self._owners[fold_text(one.text)].append(one.tool_id)
 
     def review(self, one: GeneratedText, path: str = "") -> TextReview:
-        """Return what is wrong with a text, which may be nothing.
+        """Return the faults of a text, if any.
 
-        A keyword is no request, so that other tools may well be first for it, or have it as well.
+        A keyword is not a request, so other tools may be first for it or share it.
         """
         first, others = "", list[str]()
         if one.kind != KEYWORD:
@@ -136,12 +136,12 @@ def review_plan(
 
 def is_ordinary(text: str) -> bool:
     """Return whether running text is likely to have all words of *text*, stop words aside."""
-    words = set(split_words(text)) - stop_words_of(lexicon.ENGLISH)
+    words = set(split_words(text)) - get_stop_words(lexicon.ENGLISH)
     return math.prod(share_of_texts(one, lexicon.ENGLISH) for one in words) >= ORDINARY
 
 
 def find_texts(plan: EnrichPlan, text: str) -> list[tuple[Entry, Hints]]:
-    """Return the entries that have *text*, each with it alone, as it is written there."""
+    """Return the entries that have *text*, with only that text, as it is written there."""
     wanted = fold_text(text)
     found: list[tuple[Entry, Hints]] = []
     for entry in plan.entries:
@@ -157,7 +157,7 @@ def find_texts(plan: EnrichPlan, text: str) -> list[tuple[Entry, Hints]]:
 
 
 def drop_text(entry: Entry, text: str) -> None:
-    """Remove *text* from *entry*, whose file is not written yet."""
+    """Remove *text* from *entry*; its file is not written yet."""
     wanted, members = fold_text(text), entry.members
     for key in _KEYS.intersection(members):
         value = members[key]
@@ -171,6 +171,6 @@ _KEYS = frozenset(key for name in GENERATED_LISTS for key in HINT_FIELDS[name].k
 
 
 def _has_text(item: JsonValue, wanted: str) -> bool:
-    """Return whether *item* of a list of hints, or in place of one, is read as *wanted*."""
+    """Return whether *item*, from a list of hints or instead of one, reads as *wanted*."""
     read = hints_from({"aliases": item, "examples": item})
     return wanted in {fold_text(one.text) for one in list_texts("", read)}

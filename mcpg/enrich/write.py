@@ -34,14 +34,14 @@ class Writer(Protocol):
 
 @dataclass(slots=True)
 class TextWriting:
-    """A run that writes texts; what it has is in the files at each moment.
+    """A run that writes texts; its results are in the files at each moment.
 
     Attributes:
         check: Checks each text.
         choose: Returns the file for a tool that has no entry yet.
         model: The name of the model; "" if unknown.
         written: The ids of the tools whose texts are written.
-        incomplete: Those for which no whole answer came.
+        incomplete: The ids of the tools that got no whole answer.
     """
 
     plan: EnrichPlan
@@ -56,12 +56,12 @@ class TextWriting:
     def run(
         self, prompts: Sequence[Prompt], writer: Writer, tell: Callable[[int, int], None]
     ) -> None:
-        """Have *writer* answer the *prompts*; *tell* receives how many tools are done, of how many.
+        """Have *writer* answer the *prompts*; *tell* gets the number of done tools and of all.
 
-        Tools that the first answer to a prompt leaves out are asked for once more.
+        Tools that the first answer to a prompt leaves out are requested once more.
 
         Raises:
-            EndpointError: The endpoint cannot be used, or its first answers hold no texts.
+            EndpointError: The endpoint cannot be used, or its first answers contain no texts.
             OutputError: A file cannot be written.
         """
         total, done = sum(len(one.tools) for one in prompts), 0
@@ -71,14 +71,14 @@ class TextWriting:
             done += len(prompt.tools)
             # The definitions of one server may keep a model from writing anything.
             if not self.written and number >= min(_MOST_EMPTY, len(prompts)):
-                message = "the answers hold no texts that can be used"
+                message = "the answers contain no texts that can be used"
                 remedy = "use a model that follows instructions better"
                 raise fault or EndpointError(
                     message, kind="answer", place=writer.display, remedy=remedy
                 )
 
     def _answer_prompt(self, prompt: Prompt, writer: Writer) -> EndpointError | None:
-        """Have one prompt answered, and return what was wrong with an answer as a whole."""
+        """Have one prompt answered, and return the error of an answer that failed as a whole."""
         checked, rest, fault = CheckedTexts(), prompt.tools, None
         for _ in range(_ATTEMPTS):
             try:
@@ -101,7 +101,7 @@ class TextWriting:
     def take(self, answers: Iterable[Answer], tools: Sequence[Tool]) -> None:
         """Take *answers* to prompts that were printed, for *tools*.
 
-        Answers to prompts for other definitions are passed over.
+        Answers to prompts for other definitions are skipped.
         """
         by_prompt = {identify_server(one): one for one in self.plan.servers.values()}
         wanted = {tool.id for tool in tools}
@@ -141,5 +141,5 @@ class TextWriting:
         for tool in tools:
             self.incomplete.append(tool.id)
             what = "too few texts" if tool.id in checked.partial else "no texts"
-            message = f"the answers hold {what} for {tool.id!r}" + (f": {reason}" if reason else "")
+            message = f"the answers have {what} for {tool.id!r}" + (f": {reason}" if reason else "")
             self.diagnostics.append(warning(Code.ANSWER_INCOMPLETE, message, tool.source_id))

@@ -1,1 +1,1 @@
-"""Evaluation: judged queries, what a search makes of them, and whether that is good enough."""
+"""Evaluation: judged queries, their search results, metrics and thresholds."""

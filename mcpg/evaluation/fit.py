@@ -1,15 +1,15 @@
 """Fits of the model's two parts: fusion weights by coordinate ascent, calibration by regression.
 
 Source: Metzler & Croft, "Linear feature-based models for information retrieval", Information
-Retrieval 10(3), 2007: nDCG is no smooth function of the weights, so one weight after the other is
-set to the best value of a grid. Here with a cost for every step away from the weights to begin
-with, which what is found must be worth: few queries cannot move them far.
+Retrieval 10(3), 2007: nDCG is not a smooth function of the weights, so each weight in turn is set
+to the best value of a grid. Every step away from the initial weights has a cost that the gain must
+exceed, so few queries cannot move them far.
 
-A sample is what a search sees of one query, kept so that any model can rank it. Of a ranking, nDCG
-sees only how many tools are ahead of each relevant one. So all that a fit need know of a query are
-contests, the differences between features; and rivals that are ahead, or are not, whatever the
-weights in their bounds, need no further look. What a tool adds for an intent of the query is left
-out, because it depends on the order. Folds are parts of the queries, each held out once.
+A sample is the data of a search for one query, stored so that any model can rank it. nDCG only
+depends on how many tools are ahead of each relevant tool. So a fit only needs contests, the
+differences between features; and rivals that are ahead, or not, for all weights within bounds need
+no further look. The contribution of intents is left out, because it depends on the order. Folds are
+parts of the queries, each held out once.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ class Sample:
     """A judged query, as a search sees it.
 
     Attributes:
-        candidates: What was seen in each document of the pool.
+        candidates: The features of each document of the pool.
         right: The documents that answer it.
-        count: How many tools answer it, those that cannot be found among them.
+        count: How many tools answer it, including tools that cannot be found.
     """
 
     analysis: Analysis
@@ -91,11 +91,11 @@ def look(
     uses_lexicon: bool = True,
     context_tools: Sequence[str] = (),
 ) -> Sample:
-    """Look at the documents that a search for *query* looks at.
+    """Return the candidates of a search for *query*.
 
-    *right* are the documents that answer it, *count* is how many tools do, where that is more, and
-    *hidden* documents are not to be found. With *uses_lexicon*, words also match related words and
-    translations. *context_tools* are the ids of the tools in use.
+    *right* are the documents that answer it, *count* is how many tools do, if more, and *hidden*
+    documents are left out. With *uses_lexicon*, words also match related words and translations.
+    *context_tools* are the ids of the tools in use.
     """
     request = SearchRequest(query, lexicon=uses_lexicon, context_tools=tuple(context_tools))
     analysis, pool = gather(Search(request, index, read_model(index), frozenset(hidden)), POOL)
@@ -118,7 +118,7 @@ def tops(sample: Sample, model: Model, depth: int = DEPTH) -> list[TopMatch]:
 
 
 DISCOUNTS = tuple(1 / log2(place + 2) for place in range(DEPTH))
-"""What a relevant tool at each place is worth."""
+"""The gain of a relevant tool at each rank."""
 
 # Of equal scores, rounded to nine decimals, the smaller document number comes first.
 _TIE = 5e-10
@@ -129,9 +129,9 @@ class RankingPair:
     """A relevant tool against its rivals.
 
     Attributes:
-        worth: What it adds to the objective when it comes first.
+        worth: Its contribution to the objective at rank 1.
         ahead: How many rivals are ahead of it whatever the fitted weights are.
-        leads: For each other rival, how far it is ahead by features that are not fitted.
+        leads: The lead of each other rival by features that are not fitted.
         columns: For each fitted feature, by how much each of these rivals has more of it.
     """
 
@@ -254,7 +254,7 @@ CONTEXT_GRID = (0.0, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.6, 2.0, 3.0, 4.0)
 """The same of the features of tools in use."""
 
 STARTS = 3
-"""From how many places the ascent begins: the given weights, and others drawn by a seed."""
+"""The number of starts of the ascent: the given weights, and others drawn by a seed."""
 
 _ROUNDS = 4
 _LEAST_GAIN = 1e-4
@@ -269,7 +269,7 @@ def ascend(
     seed: int = 0,
     grid: Sequence[float] = GRID,
 ) -> tuple[float, ...]:
-    """Return the fitted weights, in the order of *start*, that maximise what *contests* are worth.
+    """Return the fitted weights, in the order of *start*, that maximize the value of *contests*.
 
     They have values of the *grid*; the square of a step away from *start* has a *cost*. Further
     weights to begin with are drawn by *seed*.
@@ -282,7 +282,7 @@ def ascend(
 
 
 def rate_contests(contests: Sequence[RankingPair], weights: Sequence[float]) -> float:
-    """Return what *contests* are worth under fitted *weights*; of one query, its nDCG@5."""
+    """Return the value of *contests* under fitted *weights*; for one query, its nDCG@5."""
     return fsum(
         contest.worth
         * _WORTHS[min(contest.ahead + sum([lead > 0 for lead in _leads(contest, weights)]), DEPTH)]
@@ -368,10 +368,10 @@ def logistic(
 ) -> tuple[float, ...]:
     """Return the coefficients, the intercept first, of a logistic regression.
 
-    Where *most* is given, the probability of a row is that of the regression times one of *most*.
-    The coefficients minimise the mean log loss and *ridge* times half the squared distance from
-    *prior*: they are believed to be normally distributed around those. By Newton's method, a step
-    that leads up is halved.
+    If *most* is given, the probability of a row is the regression's times its value in *most*. The
+    coefficients minimize the mean log loss and *ridge* times half the squared distance from
+    *prior*, which assumes a normal distribution around it. By Newton's method; a step that
+    increases the loss is halved.
 
     Source: le Cessie & van Houwelingen, "Ridge estimators in logistic regression", Applied
     Statistics 41(1), 1992.
@@ -426,7 +426,7 @@ class _Fit:
     ) -> tuple[list[list[float]], list[float]]:
         alone = self._probabilities(coefficients)
         sure = list(map(mul, self._most, alone))
-        # How much the logit of the product moves with that of the regression: 1 without *most*.
+        # The derivative of the product's logit by the regression's: 1 without *most*.
         moves = [(1 - own) / (1 - one) for own, one in zip(alone, sure, strict=True)]
         errors = [
             share * move * (one - hit)
@@ -486,7 +486,7 @@ def log_loss(probability: float, is_right: bool) -> float:
 
 
 def evenly(keys: Sequence[Hashable], mass: Callable[[Hashable], float]) -> list[float]:
-    """Return each sample its share: the *mass* of its key, divided among those of the same key."""
+    """Return the share of each sample: the *mass* of its key, divided among its samples."""
     counts = Counter(keys)
     return [mass(key) / counts[key] for key in keys]
 
@@ -494,7 +494,7 @@ def evenly(keys: Sequence[Hashable], mass: Callable[[Hashable], float]) -> list[
 def weighted_calibration_error(
     scores: Sequence[float], right: Sequence[bool], shares: Sequence[float]
 ) -> float:
-    """Return the expected calibration error of samples that do not all count the same.
+    """Return the expected calibration error of weighted samples.
 
     The bins, in order of score, hold equal shares, and equal scores are in one bin; see
     `reliability_bins`.
@@ -506,7 +506,7 @@ def weighted_calibration_error(
     for _, alike in groupby(rows, key=itemgetter(0)):
         tied = list(alike)
         mass = fsum(share for _, _, share in tied)
-        # Where their middle lies.
+        # The bin of their middle.
         place = int((passed + mass / 2) / total * BINS)
         errors[min(place, BINS - 1)] += [share * (score - hit) for score, hit, share in tied]
         passed += mass
@@ -514,11 +514,12 @@ def weighted_calibration_error(
 
 
 ANSWERLESS_SHARE = 0.2
-"""The share of queries without an answer that scores are made for, where a file has fewer."""
+"""The share of queries without an answer that scores are fitted for, if a file has fewer."""
 
 LOWER = 0.05
-"""What all matches of one rank below the best count for in a calibration, where the best are 1:
-what users look at first is to be right before all."""
+"""The weight in a calibration of all matches of one rank below the best, whose weight is 1: the
+first match matters most to users.
+"""
 
 MOST_QUERIES = 2_000
 """The most queries that are used: more take minutes, and teach next to nothing more."""
@@ -528,12 +529,11 @@ _JUDGED, _HIDDEN = "judged", "hidden"
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A judged query, looked at twice.
+    """A judged query with two samples.
 
     Attributes:
-        group: Number of its group: those that ask the same, or for the same tools.
-        hidden: The same, had the catalogue none of the tools that answer it; `None` when there is
-            none anyway.
+        group: Number of its group: queries with the same text or the same tools.
+        hidden: The sample of a catalog without the tools that answer it; `None` without any.
     """
 
     group: int
@@ -545,7 +545,7 @@ class Case:
         return self.sample.count > 0
 
     def list_samples(self) -> list[tuple[str, Sample]]:
-        """Return what was seen of it, by whether the answers were there or hidden."""
+        """Return its samples, by whether the answers were present or hidden."""
         hidden = [(_HIDDEN, self.hidden)] if self.hidden else []
         return [(_JUDGED, self.sample), *hidden]
 
@@ -583,9 +583,9 @@ def build_cases(
     disabled: frozenset[int],
     uses_lexicon: bool = True,
 ) -> list[Case]:
-    """Look at every query of a file, with related words and translations if *uses_lexicon*.
+    """Return the case of every query of a file, *uses_lexicon* as in `look`.
 
-    Its answers are hidden rather than taken out, so words that stand in them alone are still known.
+    Answers are hidden rather than removed, so words that only they have are still known.
     """
     groups = number_queries(
         [(one.judged.query, {*one.relevant, *one.unknown}) for one in resolved.queries]
@@ -605,9 +605,9 @@ def build_cases(
 def fit_weights(
     cases: Sequence[Case], home: Model, fitted: Sequence[float], *, belief: float, seed: int
 ) -> tuple[float, ...]:
-    """Fit fusion weights on *cases*; where none has an answer, they stay as they are.
+    """Fit fusion weights on *cases*; if none has an answer, they do not change.
 
-    *fitted*, the weights to begin with, are worth *belief* queries; *home* has the others.
+    *fitted*, the initial weights, count as *belief* queries; *home* has the others.
     """
     asked = [case.sample for case in cases if case.is_answerable]
     if not asked:
@@ -623,9 +623,9 @@ def fit_weights(
 def fit_contextual(
     cases: Sequence[Case], home: Model, *, belief: float, seed: int
 ) -> tuple[float, ...]:
-    """Fit weights of `CONTEXTUAL` on those of *cases* that name tools in use; see `fit_weights`.
+    """Fit weights of `CONTEXTUAL` on the *cases* that name tools in use; see `fit_weights`.
 
-    Without any they stay as they are in *home*.
+    Without any, the weights of *home* do not change.
     """
     samples = [case.sample for case in cases if case.is_answerable]
     samples = [one for one in samples if one.analysis.used is not None]

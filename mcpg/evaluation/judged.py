@@ -1,4 +1,4 @@
-"""Judged queries, read from a file, and the tools of a catalogue that their names mean.
+"""Judged queries, read from a file, and the tools of a catalog that they name.
 
 Two layouts are read, JSON lines and YAML; docs/reference/judged-queries.md has their grammar.
 """
@@ -26,7 +26,7 @@ from mcpg.text.safeyaml import load_yaml_with_lines
 from mcpg.text.spelling import suggest
 
 LAYOUT = '{"query": "where is my parcel", "relevant": ["shipment_status"]}'
-"""A judged query as it stands on a line, for messages."""
+"""A judged query as a line of a file, for messages."""
 
 _SEE_LAYOUT = f": {LAYOUT}"
 _SEE_EMPTY = "; write [] when no tool answers the query"
@@ -36,7 +36,7 @@ _CONTAINERS = {list: "list", dict: "mapping"}
 _DIGITS = 10
 _SHOWN = 60
 _HALF = re.compile("[\ud800-\udfff]")
-# An escaped backslash, so that what follows it is no escape; two halves of a character; one half.
+# An escaped backslash, so that the text after it is not an escape; two surrogates; one surrogate.
 _ESCAPED = re.compile(
     r"\\\\|\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})|\\u[dD][89a-fA-F]"
     r"[0-9a-fA-F]{2}"
@@ -45,14 +45,14 @@ _ESCAPED = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class JudgedQuery:
-    """A wish, and the tools that a person says answer it.
+    """A request, and the tools that answer it according to a person.
 
     Attributes:
         id: Names the query in reports; unique in its file.
-        relevant: What tools are called: ids, `source::name`, or names that only one tool has.
-            Empty says that no tool answers the wish.
-        line: Where it stands in its file, counted from 1.
-        context_tools: What the tools are called that are in use when it is asked.
+        relevant: References to tools: ids, `source::name`, or names that only one tool has. Empty
+            if no tool answers the request.
+        line: Its line in the file, from 1.
+        context_tools: References to the tools in use at the time of the request.
     """
 
     id: str
@@ -80,8 +80,8 @@ def read_judged(path: str | Path) -> Judgements:
     """Read the judged queries of a file.
 
     Raises:
-        NotFoundError: There is no such file.
-        InputError: It cannot be read, is no such file, or holds no query that can be used.
+        NotFoundError: The file does not exist.
+        InputError: It cannot be read, is not such a file, or contains no usable query.
     """
     return parse_judged(read_bytes(path, MAX_BYTES), text_of_path(path))
 
@@ -89,12 +89,12 @@ def read_judged(path: str | Path) -> Judgements:
 def parse_judged(data: bytes, place: str) -> Judgements:
     """Read judged queries from the content of a file.
 
-    The name's ending decides on the layout: `.jsonl` and `.ndjson` hold lines, `.yaml` and `.yml`
-    YAML. With another ending, what begins with `{` is lines, everything else YAML, of which a JSON
-    array is a kind.
+    The name's ending decides on the layout: `.jsonl` and `.ndjson` for lines, `.yaml` and `.yml`
+    for YAML. With another ending, text that begins with `{` is lines, everything else YAML, which
+    includes JSON arrays.
 
     Args:
-        data: UTF-8, or UTF-16 that says so by its byte order mark.
+        data: UTF-8, or UTF-16 with a byte order mark.
         place: Name of the file.
 
     Raises:
@@ -111,7 +111,7 @@ def parse_judged(data: bytes, place: str) -> Judgements:
     remedy = f"write one judged query a line: {LAYOUT}"
     broken = [one for one in reading.diagnostics if one.code == Code.JUDGED_INVALID]
     if not broken:
-        raise InputError("holds no judged query", place=place, remedy=remedy)
+        raise InputError("contains no judged query", place=place, remedy=remedy)
     reason = broken[0].message.removesuffix(_SEE_LAYOUT)
     more = f" (and {len(broken) - 1} more like it)" if len(broken) > 1 else ""
     message = f"no judged query can be used: {reason}{more}"
@@ -120,7 +120,7 @@ def parse_judged(data: bytes, place: str) -> Judgements:
 
 @dataclass(slots=True)
 class _JudgementReader:
-    """Takes in one entry after the other and keeps what can be used."""
+    """Reads entries in order and keeps usable ones."""
 
     place: str
     queries: list[JudgedQuery] = field(default_factory=list)
@@ -145,13 +145,13 @@ class _JudgementReader:
             ),
         )
         if clean != found:
-            self.note(Code.TEXT_REPAIRED, "a text held half a character, now U+FFFD", line)
+            self.note(Code.TEXT_REPAIRED, "replaced half a character of a text with U+FFFD", line)
         self.keep(clean)
 
     def keep(self, found: JudgedQuery) -> None:
-        """Keep *found* under an id of its own; of what stands twice nothing is dropped."""
+        """Keep *found* under a unique id; duplicates are not dropped."""
         if found.id in self.ids:
-            message = f"the id {found.id[:_SHOWN]!r} stands on line {self.ids[found.id]}, too"
+            message = f"the id {found.id[:_SHOWN]!r} is also on line {self.ids[found.id]}"
             self.note(Code.JUDGED_REPEATED, f"{message}; give each query its own", found.line)
             number = self.tried.get(found.id, 1) + 1
             while f"{found.id}#{number}" in self.ids:
@@ -162,7 +162,7 @@ class _JudgementReader:
         same = self.wishes.get(wish)
         if same is not None:
             differs = ", with other tools" if set(same.relevant) != set(found.relevant) else ""
-            message = f"the query stands on line {same.line}, too{differs}; it counts twice"
+            message = f"the query is also on line {same.line}{differs}; it counts twice"
             self.note(Code.JUDGED_REPEATED, message, found.line)
         self.ids[found.id] = found.line
         self.wishes.setdefault(wish, found)
@@ -176,7 +176,7 @@ class _JudgementReader:
 
 
 class _UnusableError(Exception):
-    """An entry is no judged query; says why."""
+    """An entry is not a judged query; the text is the reason."""
 
 
 def _lines(text: str, reading: _JudgementReader) -> Iterator[tuple[JsonValue, int]]:
@@ -194,16 +194,18 @@ def _lines(text: str, reading: _JudgementReader) -> Iterator[tuple[JsonValue, in
             continue
         if repeated:
             keys = ", ".join(repr(key[:_SHOWN]) for key in sorted(repeated))
-            reading.note(Code.KEY_REPEATED, f"stands twice, the last one counts: {keys}", number)
+            reading.note(
+                Code.KEY_REPEATED, f"duplicate keys, the last value counts: {keys}", number
+            )
         if len(values) > 1:
-            reading.invalid(f"holds {len(values)} JSON values; write one a line", number)
+            reading.invalid(f"has {len(values)} JSON values; write one a line", number)
         else:
             yield values[0], number
 
 
 def _yaml(text: str, reading: _JudgementReader) -> Iterator[tuple[JsonValue, int]]:
     """Return the entries of a YAML list, or of a mapping from wishes to tools, with their lines."""
-    # A JSON array may cut characters in halves, which YAML does not know.
+    # A JSON array may contain surrogates, which YAML does not have.
     whole = text
     if text.lstrip()[:1] == "[":
         whole = _ESCAPED.sub(
@@ -256,7 +258,7 @@ def _require(entry: JsonObject, key: str, advice: str) -> JsonValue:
 
 
 def _is_name(value: JsonValue) -> bool:
-    """Return whether a value can name something: a text, or a number that YAML made of one."""
+    """Return whether a value can be a name: a text, or a text that YAML read as a number."""
     is_scalar = isinstance(value, str | int | float) and not isinstance(value, bool)
     return is_scalar and bool(str(value).strip())
 
@@ -268,7 +270,7 @@ def _tools(entry: JsonObject, key: str) -> tuple[str, ...]:
         raise _UnusableError(f"its {key!r} is {_kind(names)} where tools are needed")
     kept = [str(name).strip() for name in names if _is_name(name)]
     if len(kept) < len(names):
-        raise _UnusableError(f"its {key!r} holds something that is no name of a tool")
+        raise _UnusableError(f"its {key!r} has an item that is not the name of a tool")
     return tuple(dict.fromkeys(kept))
 
 
@@ -294,8 +296,8 @@ class ResolvedQuery:
 
     Attributes:
         relevant: Ids of the tools that answer it.
-        unknown: Names that mean no tool, or several: nothing can find what they stand for.
-        context_tools: Ids of the tools in use; a name that means no tool, or several, has none.
+        unknown: Names of no tool, or of several, which no search can find.
+        context_tools: Ids of the tools in use, without names of no tool or of several.
     """
 
     judged: JudgedQuery
@@ -305,12 +307,12 @@ class ResolvedQuery:
 
     @property
     def is_answerless(self) -> bool:
-        """Whether a person said that no tool answers it."""
+        """Whether no tool answers it."""
         return not self.judged.relevant
 
     @property
     def relevant_count(self) -> int:
-        """How many tools answer it, those that cannot be found among them."""
+        """How many tools answer it, including tools that cannot be found."""
         return len(self.relevant) + len(self.unknown)
 
 
@@ -332,10 +334,10 @@ def resolve(judgements: Judgements, catalog: Catalog) -> ResolvedJudgements:
     diagnostics: list[Diagnostic] = []
 
     def find(asked: Iterable[str], line: int) -> dict[str, str | None]:
-        """Look up names, each once, and tell of unknown ones where they stand first."""
+        """Look up names, each once, and report unknown ones at their first line."""
         for name in asked:
             if name not in known:
-                # By their names, in this very case where there is one: a pattern is no judgement.
+                # By their names, preferring the same case: a pattern is not a judgement.
                 keys = [
                     ((tool.id, f"{tool.source_id}::{tool.name}", tool.name), tool)
                     for tool in catalog.matching(name)
@@ -401,11 +403,11 @@ def _either(names: Iterable[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class MissedQuery:
-    """A judged query of a tool that another tool is first for, and what an alias makes of it.
+    """A judged query for which another tool is first, and the effect of an alias.
 
     Attributes:
         alias: What remains of it without literals and names.
-        rank: The rank of the tool; `None` where it is not found.
+        rank: The rank of the tool; `None` if it is not found.
         rank_after: Its rank once it has the aliases of all the queries that it misses.
     """
 

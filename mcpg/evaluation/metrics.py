@@ -20,7 +20,7 @@ from mcpg.values import SHOWN_DECIMALS
 
 
 def ndcg_at(hits: Sequence[bool], relevant: int, k: int) -> float:
-    """Return the normalised discounted cumulative gain of the first *k* matches.
+    """Return the normalized discounted cumulative gain of the first *k* matches.
 
     Source: Järvelin, Kekäläinen: Cumulated gain-based evaluation of IR techniques. ACM TOIS 20(4),
     2002; with the discount 1 / log2(rank + 1) that is usual since.
@@ -53,7 +53,7 @@ def percentile(values: Sequence[float], share: float) -> float:
 
 
 Scored: TypeAlias = "tuple[float, bool]"
-"""A score and whether what got it was right."""
+"""A score and whether its match was right."""
 
 BINS = 10
 
@@ -91,8 +91,8 @@ class CurvePoint:
 def reliability_bins(scored: Sequence[Scored], bins: int = BINS) -> tuple[Bin, ...]:
     """Cut the pairs, in order of score, into *bins* of equal mass.
 
-    Equal scores are in one bin, where the middle one lies: nothing tells which of them come first.
-    So there are fewer bins when there are few different scores.
+    Equal scores are in the bin of the middle one, because they have no order. So there are fewer
+    bins if there are few different scores.
 
     Source: Nguyen, O'Connor: Posterior calibration and exploratory analysis for natural language
     processing models. EMNLP 2015 (adaptive binning).
@@ -134,7 +134,7 @@ def brier_score(scored: Sequence[Scored]) -> float:
 def auroc(positive: Sequence[float], negative: Sequence[float]) -> float | None:
     """Return the chance that a positive score is above a negative one, ties counting half.
 
-    `None` when there are no positive or no negative scores.
+    `None` without positive or without negative scores.
 
     Source: Hanley, McNeil: The meaning and use of the area under a receiver operating
     characteristic (ROC) curve. Radiology 143(1), 1982: it is the Mann-Whitney statistic.
@@ -169,7 +169,7 @@ def precision_coverage(scored: Sequence[Scored]) -> tuple[CurvePoint, ...]:
 
 
 DEPTH = 10
-"""The deepest rank that a figure looks at, but for the mean reciprocal rank."""
+"""The deepest rank that a metric considers, except for the mean reciprocal rank."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +178,7 @@ class JudgedMatch:
 
     Attributes:
         score: Its score, with `SHOWN_DECIMALS` decimals.
-        is_relevant: Whether a person says that it answers the query.
+        is_relevant: Whether it is judged to answer the query.
     """
 
     tool_id: str
@@ -188,13 +188,13 @@ class JudgedMatch:
 
 @dataclass(frozen=True, slots=True)
 class QueryOutcome:
-    """What a search made of one judged query.
+    """The result of a search for one judged query.
 
     Attributes:
-        judged: What its file calls the tools that answer it.
-        unknown: Those of the names that mean no tool.
-        matches: What was found, best first.
-        context_tools: The ids of the tools in use, by which the search ranked as well.
+        judged: The tools that answer it, as its file names them.
+        unknown: The names of no tool.
+        matches: The matches, best first.
+        context_tools: The ids of the tools in use, which also affected the ranking.
     """
 
     id: str
@@ -216,7 +216,7 @@ class QueryOutcome:
 
     @property
     def relevant_count(self) -> int:
-        """How many tools answer it, those that cannot be found among them."""
+        """How many tools answer it, including tools that cannot be found."""
         return len(self.relevant) + len(self.unknown)
 
     @property
@@ -253,10 +253,10 @@ RANKING: Mapping[str, Callable[[QueryOutcome], float]] = {
 
 
 def figures(outcomes: Sequence[QueryOutcome]) -> dict[str, float | None]:
-    """Return every figure of the *outcomes*, with `SHOWN_DECIMALS` decimals.
+    """Return every metric of the *outcomes*, with `SHOWN_DECIMALS` decimals.
 
-    The keys are those of `RANKING`, then `ece`, `brier`, `auroc` and `abstention`. What there is
-    nothing to measure by is `None`.
+    The keys are the metrics of `RANKING`, then `ece`, `brier`, `auroc` and `abstention`. Metrics
+    without data are `None`.
     """
     answerable = [one for one in outcomes if not one.is_answerless]
     scored = [one.best_score for one in outcomes]
@@ -282,7 +282,7 @@ def split_scores(outcomes: Sequence[QueryOutcome]) -> tuple[list[float], list[fl
 
 
 def is_abstaining(outcome: QueryOutcome) -> bool:
-    """Return whether the search said that it is not sure, or said nothing."""
+    """Return whether the search reported low confidence, or found nothing."""
     return outcome.top_score < LOW_CONFIDENCE
 
 
@@ -315,9 +315,9 @@ class Significance:
 def paired_randomisation(differences: Sequence[float]) -> Significance:
     """Test whether the mean of *differences*, at least one, is 0.
 
-    Were two runs equally good, each difference would as well have the other sign. With up to 12
-    differences all assignments of signs are counted, otherwise 10,000 random ones from a fixed
-    seed, so that the result is the same every time.
+    If two runs are equally good, each difference is equally likely with the opposite sign. With up
+    to 12 differences all assignments of signs are counted, otherwise 10,000 random ones from a
+    fixed seed, so that the result is the same every time.
 
     Sources: Smucker, Allan, Carterette: A comparison of statistical significance tests for
     information retrieval evaluation. CIKM 2007. Phipson, Smyth: Permutation p-values should never

@@ -49,14 +49,14 @@ _OF_A_QUERY = LASTING - {Code.QUERY_VECTOR_EMPTY, Code.GRAPH_FALLBACK}
 
 @dataclass(frozen=True, slots=True)
 class EvaluationReport:
-    """What an evaluation found.
+    """The result of an evaluation.
 
     Attributes:
-        limit: The most matches that were looked at for a query.
-        outcomes: One for each judged query, in the order of the file.
+        limit: The most matches considered for a query.
+        outcomes: An outcome for each judged query, in the order of the file.
         durations: How long each search took, in milliseconds.
-        diagnostics: Those of the bundle, of the file, of the tools it names, and of what
-            searches ask for and may not get, such as vectors.
+        diagnostics: Diagnostics of the bundle, of the file and the tools it names, and of searches,
+            such as missing vectors.
     """
 
     tools: int
@@ -86,7 +86,7 @@ class EvaluationReport:
         return percentile(self.durations, share)
 
 
-def evaluate(  # noqa: PLR0913 - each is one thing that a run may ask
+def evaluate(  # noqa: PLR0913 - each is an option of a run
     engine: Engine,
     judgements: Judgements,
     *,
@@ -98,14 +98,14 @@ def evaluate(  # noqa: PLR0913 - each is one thing that a run may ask
     include_disabled: bool = False,
     catalog: Catalog | None = None,
 ) -> EvaluationReport:
-    """Search for every judged query and measure what is found.
+    """Search for every judged query and measure the results.
 
-    Of each query at most *limit* matches are looked at; fewer than 10 are taken for 10, which is
-    what the figures need, and more than 50 for 50. *catalog* has the tools of the engine, for a
-    caller that has them at hand. All else is as for `Engine.search`.
+    At most *limit* matches of each query are considered, from 10, which the metrics need, to 50.
+    *catalog* has the tools of the engine, if the caller has already loaded them. All else is as for
+    `Engine.search`.
 
     Raises:
-        UsageError: *limit* is below 1, *strategy* or *fusion* is unknown, or *fusion* is asked of
+        UsageError: *limit* is below 1, *strategy* or *fusion* is unknown, or *fusion* is set for
             another strategy than `auto`.
     """
     catalog = engine.catalog if catalog is None else catalog
@@ -189,7 +189,7 @@ def report_json(report: EvaluationReport, *, timings: bool = False) -> JsonObjec
 def _search_for(
     one: ResolvedQuery, engine: Engine, asked: Mapping[str, Any]
 ) -> tuple[QueryOutcome, float, tuple[Diagnostic, ...]]:
-    """Return what a search for one query finds, how long it takes in ms, and what it tells."""
+    """Return the outcome of a search for one query, its duration in ms, and its diagnostics."""
     begin = perf_counter()
     result = engine.search(one.judged.query, context_tools=one.context_tools, **asked)
     duration = (perf_counter() - begin) * 1e3
@@ -206,7 +206,7 @@ def _search_for(
 def _search_diagnostics(searches: Sequence[tuple[Diagnostic, ...]]) -> list[Diagnostic]:
     """Return each diagnostic of the *searches* once, with the number of searches that have it.
 
-    Those of a single query, such as low confidence, are left out: the metrics have them.
+    Diagnostics of a single query, such as low confidence, are left out: the metrics have them.
     """
     first: dict[str, Diagnostic] = {}
     counts: Counter[str] = Counter()
@@ -262,7 +262,7 @@ _MORE_IS_BETTER = (*RANKING, "auroc", "abstention")
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """What is asked of one figure.
+    """The bound of one metric.
 
     Attributes:
         kind: `min`, `max` or `max-drop`.
@@ -275,11 +275,11 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """A bound, and whether a report keeps it.
+    """A bound, and whether a report meets it.
 
     Attributes:
-        value: The figure, or by how much it fell; `None` when there is nothing to measure by.
-        passed: Whether the bound is kept; what cannot be measured does not keep it.
+        value: The metric, or its drop; `None` without data.
+        passed: Whether the bound is met; a metric without data fails.
     """
 
     bound: Bound
@@ -291,10 +291,10 @@ class Gate:
 
 
 def parse_bounds(kind: str, text: str) -> tuple[Bound, ...]:
-    """Read `METRIC=VALUE`; of a `max-drop`, a bare `VALUE` speaks of every figure of the ranking.
+    """Read `METRIC=VALUE`; for `max-drop`, a bare `VALUE` applies to every ranking metric.
 
     Raises:
-        UsageError: The figure is unknown or cannot be bounded so, or the value is no number.
+        UsageError: The metric is unknown or cannot have this bound, or the value is not a number.
     """
     name, sign, value = text.rpartition("=")
     metrics = tuple(RANKING)
@@ -312,7 +312,7 @@ def parse_bounds(kind: str, text: str) -> tuple[Bound, ...]:
 
 
 def judge(report: EvaluationReport, bounds: tuple[Bound, ...]) -> tuple[Gate, ...]:
-    """Hold *report* to *bounds*; those about a drop need its comparison with a baseline."""
+    """Check *report* against *bounds*; bounds of a drop need its comparison with a baseline."""
     gates = []
     for bound in bounds:
         value: float | None
@@ -350,7 +350,7 @@ def _fault(kind: str, message: str, remedy: str) -> UsageError:
 
 
 TESTED = "ndcg@5"
-"""The figure whose difference is tested for chance."""
+"""The metric whose difference is tested for significance."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -375,17 +375,17 @@ class QueryChange:
 
 @dataclass(frozen=True, slots=True)
 class RunComparison:
-    """How an evaluation compares with an earlier one.
+    """The comparison of an evaluation with an earlier one.
 
-    Queries are compared when both have them under the same id with the same judgement. The text may
-    differ: whoever names a query may put it in other words.
+    Queries are compared if both have them under the same id with the same judgement. The text may
+    differ: a query with an id may be reworded.
 
     Attributes:
         common: How many queries are compared.
-        better: Those that are answered better, the greatest gain first.
-        worse: Those that are answered worse, the greatest loss first.
-        added: Ids of queries that the earlier one has not.
-        removed: Ids of queries that only the earlier one has.
+        better: Queries with better answers, the greatest gain first.
+        worse: Queries with worse answers, the greatest loss first.
+        added: Ids of queries that the earlier evaluation lacks.
+        removed: Ids of queries that only the earlier evaluation has.
         rejudged: Ids of queries whose judgement has changed.
         significance: Whether the difference of nDCG@5 may be chance; `None` without such queries.
     """
@@ -503,7 +503,7 @@ class Baseline:
     """An earlier evaluation.
 
     Attributes:
-        limit: The most matches that it looked at for a query.
+        limit: The most matches that it considered for a query.
     """
 
     outcomes: tuple[QueryOutcome, ...]
@@ -514,21 +514,21 @@ def read_baseline(path: Path | str) -> Baseline:
     """Read an earlier evaluation from its report as JSON.
 
     Raises:
-        NotFoundError: There is no such file.
-        InputError: It cannot be read or is no such report.
+        NotFoundError: The file does not exist.
+        InputError: It cannot be read or is not such a report.
     """
     place = text_of_path(path)
     text = decode(read_bytes(path, MAX_BYTES), place)
     values = parse_json_documents(text, place) if text.strip() else []
     report = values[0] if len(values) == 1 else None
-    message = f"is no report of `mcpg eval` (its schema is not {SCHEMA!r})"
+    message = f"is not a report of `mcpg eval` (its schema is not {SCHEMA!r})"
     if isinstance(report, dict) and report.get("schema") == SCHEMA:
         try:
             outcomes = tuple(map(_read_outcome, _get(report, "perQuery", list)))
             limit = _get(report, "limit", int)
             if not isinstance(limit, bool) and limit >= 1:
                 return Baseline(outcomes, limit)
-            message = "is a damaged report: a 'limit' is no number of matches"
+            message = "is a damaged report: a 'limit' is not a number of matches"
         except _DamagedReportError as fault:
             message = f"is a damaged report: {fault}"
     raise InputError(message, place=place, remedy=_REMEDY)
@@ -560,7 +560,7 @@ def _read_outcome(entry: JsonValue) -> QueryOutcome:
 
 def _get(entry: JsonValue, key: str, kind: type[Kind]) -> Kind:
     if not isinstance(entry, dict):
-        raise _DamagedReportError("an entry is no object")
+        raise _DamagedReportError("an entry is not an object")
     value = entry.get(key)
     if not isinstance(value, kind):
         raise _DamagedReportError(f"a {key!r} is missing or of the wrong kind")

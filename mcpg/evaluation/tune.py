@@ -1,8 +1,8 @@
-"""Tuning: a model fitted on a user's own queries, kept only when it serves queries it has not seen.
+"""Tuning: a model fitted on a user's own queries, kept only if it is better for unseen queries.
 
 Both parts, the weights of the fused score and the calibration, are fitted on all folds but one and
-measured on that one, for each fold in turn. A part is kept when what was held out is better for it
-by more than chance would make it.
+measured on that fold, for each fold in turn. A part is kept if it is significantly better on
+held-out queries.
 """
 
 from __future__ import annotations
@@ -48,25 +48,26 @@ Held = TypeVar("Held")
 
 FEWEST_QUERIES = 50
 """The fewest queries with an answer: the usual size of a test of retrieval, because with fewer,
-other queries of the same kind too often lead to the opposite conclusion.
+other queries of the same kind too often give the opposite result.
 
 Source: Voorhees & Buckley, "The effect of topic set size on retrieval experiment error", SIGIR
 2002; Buckley & Voorhees, "Evaluating evaluation measure stability", SIGIR 2000.
 """
 
 FEWEST_GROUPS = 25
-"""The fewest groups that these fall into: paraphrases of a wish teach no more than one wish does.
-No source above draws a conclusion from fewer."""
+"""The fewest groups of these: paraphrases of a request add no information. No source above draws a
+conclusion from fewer.
+"""
 
 CHANCE = 0.05
-"""A gain on what was held out is believed when chance alone would bring it less often than this.
+"""The significance level of a gain on held-out queries.
 
 Source: Smucker, Allan & Carterette, "A comparison of statistical significance tests for information
 retrieval evaluation", CIKM 2007: the randomisation test, here of one side and by groups.
 """
 
 WEIGHTS_BELIEF = 1.0
-"""How many queries the shipped weights are worth, for a step of 1 in one of them."""
+"""The shipped weights count as so many queries, for a step of 1 in one of them."""
 
 CALIBRATION_BELIEF = 2.0
 """How many queries the shipped calibration is worth; as a prior, its coefficients have a standard
@@ -75,11 +76,11 @@ deviation of the inverse of the root of that."""
 
 @dataclass(frozen=True, slots=True)
 class HeldOutFigure:
-    """A figure on what was held out, before and after.
+    """A metric on held-out queries, before and after.
 
     Attributes:
         before: With the shipped model.
-        after: With models that were fitted on the other folds.
+        after: With models fitted on all other folds.
         spread_before: Standard deviation of `before` between the folds.
     """
 
@@ -91,11 +92,11 @@ class HeldOutFigure:
 
 @dataclass(frozen=True, slots=True)
 class TunedPart:
-    """What was found out about one part of the model.
+    """The result of tuning one part of the model.
 
     Attributes:
         is_kept: Whether the fitted part is better than the shipped one.
-        significance: Of the difference that decides, by groups; positive is better.
+        significance: The test of the deciding difference, by groups; positive is better.
     """
 
     is_kept: bool
@@ -106,13 +107,13 @@ class TunedPart:
     def p(self) -> float:
         """The chance of such a gain, or a greater one, were the two equally good."""
         found = self.significance
-        # Signs are as often turned one way as the other, so half of what is as far off is a gain.
+        # Signs are equally likely, so half of the equally extreme differences are gains.
         return found.p / 2 if found.difference > 0 else 1 - found.p / 2
 
 
 @dataclass(frozen=True, slots=True)
 class Tuning:
-    """What tuning came to.
+    """The result of tuning.
 
     Attributes:
         model: The fitted model, as far as its parts are kept; rounded as it is written.
@@ -133,7 +134,7 @@ class Tuning:
 
 
 class GroupedCase(Protocol):
-    """A judged query among those of its group."""
+    """A judged query with its group."""
 
     @property
     def group(self) -> int: ...
@@ -159,10 +160,10 @@ def too_few(cases: Sequence[GroupedCase], folds: int, noun: str = "tools") -> st
 
 
 def tune(cases: Sequence[Case], shipped: Model, *, folds: int = 5, seed: int = 0) -> Tuning:
-    """Fit a model on *cases*, of which there are not `too_few`.
+    """Fit a model on *cases*, if there are not `too_few`.
 
-    It begins with the *shipped* one, stays near it, and is to be better. So many *folds*, at least
-    2, are held out in turn; *seed* draws them and where fits begin, and gives the same every time.
+    It begins with the *shipped* model, stays near it, and must be better. So many *folds*, at least
+    2, are held out in turn; *seed* determines them and the starts of fits.
     """
     trial = _TuningTrial(cases, shipped, folds, seed)
     weights = trial.try_weights()
@@ -235,7 +236,7 @@ class _TuningTrial:
         bases = self._fitted if weights.is_kept else shipped
         pairs = zip(self._rest, bases, strict=True)
         fitted = [self.with_calibration(rest, model) for rest, model in pairs]
-        # With weights of its own, a model is to be calibrated as such, unless that is worse.
+        # A model with fitted weights needs a fitted calibration, unless that is worse.
         before, after, bar = (
             [
                 [best_scored(case, model) for case in held]
@@ -284,7 +285,7 @@ def measure_figure(
     held: Sequence[Sequence[Held]],
     measure: Callable[[Sequence[Item], Sequence[Held]], float],
 ) -> HeldOutFigure:
-    """Return what *measure* makes of *held* cases and of what was found for them, by fold."""
+    """Return the *measure* of *held* cases and their results, by fold."""
     means, spreads = [], []
     for found in (before, after):
         means.append(measure(_flatten(found), _flatten(held)))
@@ -310,13 +311,13 @@ def _flatten(parts: Iterable[Sequence[Item]]) -> list[Item]:
 
 @dataclass(frozen=True, slots=True)
 class ItemTuning:
-    """What tuning the search of items beside tools came to.
+    """The result of tuning the search of items beside tools.
 
     Attributes:
-        section: The section of the settings that has what is tuned.
-        key: Its key there.
-        part: What was found out; `None` when there was too little to learn from.
-        tuned: The value to set; `None` when it is refused, for the reason in *refusal*.
+        section: The section of the settings with the tuned value.
+        key: Its key in the section.
+        part: The result; `None` if there were too few queries.
+        tuned: The value to set; `None` if it is rejected, for the reason in *refusal*.
     """
 
     section: str
@@ -338,11 +339,11 @@ _DIGITS = 12
 
 @dataclass(frozen=True, slots=True)
 class TuneReport:
-    """What a run of tuning came to.
+    """The result of a run of tuning.
 
     Attributes:
-        tuning: What was found out; `None` when there was too little to learn from.
-        ranking: The model to keep; `None` when it is refused, for the reason in *refusal*.
+        tuning: The result; `None` if there were too few queries.
+        ranking: The model to keep; `None` if it is rejected, for the reason in *refusal*.
     """
 
     queries: int
@@ -353,7 +354,7 @@ class TuneReport:
 
 
 def provenance_of_tuning(tuning: Tuning, judgements: Judgements) -> ModelProvenance:
-    """Name a tuned model, and say how it was fitted."""
+    """Return the name and method of a tuned model."""
     printable = "".join(filter(str.isprintable, PurePath(judgements.place).name))
     name = printable[:_LONGEST_NAME].strip() or "queries"
     lines = sorted(
@@ -377,7 +378,7 @@ def provenance_of_tuning(tuning: Tuning, judgements: Judgements) -> ModelProvena
 
 
 def tune_json(report: TuneReport, path: str, *, is_written: bool) -> JsonObject:
-    """Return *report* as the JSON object of schema `SCHEMA`; *path* is that of the tuned bundle."""
+    """Return *report* as the JSON object of schema `SCHEMA`; *path* is the tuned bundle."""
     tuning = report.tuning
     return {
         "schema": SCHEMA,
@@ -400,7 +401,7 @@ def tune_json(report: TuneReport, path: str, *, is_written: bool) -> JsonObject:
 
 
 def item_tuning_json(tuning: ItemTuning, path: str, *, is_written: bool) -> JsonObject:
-    """Return *tuning* as an object of schema `ITEM_SCHEMA`; *path* is that of the settings."""
+    """Return *tuning* as an object of schema `ITEM_SCHEMA`; *path* is the settings file."""
     return {
         "schema": ITEM_SCHEMA,
         "path": path or None,

@@ -1,6 +1,6 @@
 """Explanation: what each stage of a search found, why each match ranks where it does, and advice.
 
-All of it is put together afterwards from what the search left behind; a plain search runs none.
+Explanations are made afterwards from the data of the search; a plain search runs none of this.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from mcpg.index.recipe import (
     OF_PARAMETERS,
     occurrence_weight,
 )
-from mcpg.search.calibration import LOW_CONFIDENCE, logistic, logit_of, weigh_inputs
+from mcpg.search.calibration import LOW_CONFIDENCE, compute_logit, logistic, weigh_inputs
 from mcpg.search.features import NameMatcher, RankedCandidate, fuse, named_exactly
 from mcpg.search.hybrid import COSINE, VECTOR_RANK, WEIGHT_INPUTS, rank
 from mcpg.search.hybrid_model import HybridDetails, Scheme
@@ -77,7 +77,7 @@ def advice_on(
         return ()
     analysis = rankings[0].analysis
     language = analysis.language or index.language
-    from mcpg.explain.hint_words import RequestWords  # noqa: PLC0415 - a sure answer needs none
+    from mcpg.explain.hint_words import RequestWords  # noqa: PLC0415 - a confident answer needs none
 
     request_words = RequestWords(result.query, analysis, language, index)
     advice = [*_advise_on_unknown_words(words, request_words)]
@@ -137,7 +137,7 @@ def find_better_disabled(ranking: RankedList, index: Index, disabled: frozenset[
 
 
 def found_documents(ranking: RankedList, index: Index) -> set[int]:
-    """Return the documents in which any word of the query stands, disabled ones too."""
+    """Return the documents with any word of the query, including disabled tools."""
     found: set[int] = set()
     for clause in widen_analysis(ranking.analysis).clauses:
         for term, _ in clause.variants:
@@ -327,7 +327,7 @@ def compose_explanation(
     trace: Trace,
     searcher: Searcher,
 ) -> Explanation:
-    """Put together what *result* was made of; browsing has nothing to explain but itself."""
+    """Return the parts of *result*; browsing has nothing else to explain."""
     if ranking is None:
         return Explanation(result, None, None, (), None, (), (), ())
     index, model, analysis = searcher.index, searcher.model, ranking.analysis
@@ -376,7 +376,7 @@ def compose_explanation(
 def explain_order(
     explanation: Explanation, outcome: RerankOutcome, duration: float, limit: int | None
 ) -> Explanation:
-    """Return an explanation of a reranked result, cut to *limit*; `None` where its order stays."""
+    """Return an explanation of a reranked result, cut to *limit*; `None` if its order stays."""
     before = explanation.result.matches
     shown = (
         outcome._replace(order=tuple(one.tool_id for one in before)) if limit is None else outcome
@@ -442,7 +442,7 @@ def _explain_matches(
 ) -> Iterator[MatchExplanation]:
     rows = zip(result.matches, ranking.ranked, ranking.calibrations, strict=True)
     for place, (match, fused, calibration) in enumerate(rows, start=1):
-        # Scores never rise down the ranks: the first of this score is the one that set it.
+        # Scores never rise down the ranks: the first match with this score set it.
         first = next(one for one in result.matches if one.score == match.score)
         values = zip(numbers.features, fused.values, numbers.weights, strict=True)
         parts = (
@@ -452,14 +452,14 @@ def _explain_matches(
         inputs = _explain_inputs(numbers.inputs, calibration.inputs, numbers.coefficients)
         answerable = None
         if calibration.answerable:
-            alone = logistic(logit_of(calibration.inputs, calibration.answerable, model))
+            alone = logistic(compute_logit(calibration.inputs, calibration.answerable, model))
             answerable = _explain_answerable(calibration.answerable, model)
         else:
             alone = logistic(
                 weigh_inputs(calibration.inputs, numbers.intercept, numbers.coefficients)
             )
-        # The contributions of words sum to those of the features `bm25f`, `related` and
-        # `relatedName`. Where vectors alone rank, words that matched contribute nothing.
+        # The contributions of words sum to the features `bm25f`, `related` and `relatedName`. If
+        # only vectors rank, matched words contribute nothing.
         terms = (
             *_lexical_terms(fused, ranking.analysis, index, numbers),
             *_related_terms(fused, ranking.analysis, index, numbers),

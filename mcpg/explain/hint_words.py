@@ -1,10 +1,10 @@
-"""Which words of a request an author would write down as hints of a tool.
+"""Words of a request that are suitable as hints of a tool.
 
-What a tool is called with is left out: numbers, codes, addresses, file names, quotations, names
-that stand for any, such as "foo", and those of individual places, persons and days. What remains of
-a short request is an alias. No misspelling is a hint, but the word that it misspells.
+Arguments are left out: numbers, codes, addresses, file names, quotations, placeholders such as
+"foo", and names of individual places, persons and days. The rest of a short request is an alias.
+Misspellings are corrected.
 
-Source of the names that stand for any: Eastlake et al., "Etymology of 'Foo'", RFC 3092, 2001.
+Source of the placeholders: Eastlake et al., "Etymology of 'Foo'", RFC 3092, 2001.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from mcpg.index import Index
 from mcpg.index.recipe import FIELDS
 from mcpg.search.query import Analysis, analyse, without_literals
 from mcpg.search.query_terms import QueryTerm
-from mcpg.text import fold, iter_words, joined, lexicon, stem, stop_words_of
+from mcpg.text import fold, get_stop_words, iter_words, join_words, lexicon, stem
 from mcpg.text.literals import QUOTED, blank_literals
 from mcpg.text.words import LANGUAGES, is_unspaced, share_of_texts
 
@@ -27,10 +27,10 @@ MOST_WORDS = 24
 """The most words of a query that are tried, the weightiest."""
 
 FEWEST_ALIAS_WORDS, LONGEST_ALIAS_WORDS, LONGEST_ALIAS = 2, 6, 80
-"""What is longer, in words or characters, is a sentence, no name; one word is a keyword."""
+"""A longer text, in words or characters, is a sentence, not a name; one word is a keyword."""
 
 _SHORTEST = 3
-# The share of texts of a hundred words that hold such a word.
+# The share of texts of a hundred words with such a word.
 _SMALL_TALK, _COMMON = 1 / 30, 1 / 100
 _REPAIRS_TRIED = 2
 _PLACEHOLDERS = (
@@ -42,12 +42,12 @@ _LONGEST_NAME = 3
 # Nouns have a capital in these languages, names of individuals or not.
 _CAPITALISING = ("german",)
 _OF_NAMES = 1 << FIELDS.index("name") | 1 << FIELDS.index("source")
-# Scripts without spaces between words: a number within is no part of the words around it.
+# Scripts without spaces between words: a number in them is not part of the words around it.
 _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3000-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef"
     "\U00020000-\U0003ffff"
 )
-# What stands between spaces, cut at the ends of these scripts.
+# Text between spaces, cut at the ends of these scripts.
 _RUN = re.compile(rf"[{_UNSPACED}]+|[^\s{_UNSPACED}]+")
 _PUNCTUATION = "()[]{}<>*_-,;:!?.\"'…“”«»\u3002\uff0c\uff1f\uff01"
 _SENTENCE_END = (".", "!", "?", ":", ";")
@@ -62,10 +62,10 @@ class RequestToken:
 
     Attributes:
         words: The folded words in it.
-        is_attached: Whether no space stands before it.
-        is_capitalised: Whether it has a capital that is not that of the beginning of a sentence.
-        kind: `LITERAL` or `NAME` where a tool would be called with it, `STRANGE` where neither a
-            tool nor a word list has it, else `None`.
+        is_attached: Whether it follows without a space.
+        is_capitalised: Whether it has a capital other than at the beginning of a sentence.
+        kind: `LITERAL` or `NAME` if it is an argument, `STRANGE` if neither a tool nor a word list
+            has it, else `None`.
     """
 
     text: str
@@ -81,12 +81,12 @@ class HintWord:
 
     Attributes:
         place: Its place among the clauses of the query.
-        weight: How much of the query it is.
+        weight: Its share of the query.
         is_lacking: Whether the tool has neither the word nor a related one.
-        is_doubtful: Whether it is better left out where another word does: one that people say in
-            any request, one of a letter or two, an adjective or adverb, or one that neither the
-            language nor a tool has, which may be a name.
-        is_common: Whether it is one that people use often, whatever they speak of.
+        is_doubtful: Whether another word is preferable: a word of any request, a word of a letter
+            or two, an adjective or adverb, or a word that neither the language nor a tool has,
+            which may be a name.
+        is_common: Whether it is frequent in texts on any subject.
     """
 
     text: str
@@ -98,7 +98,7 @@ class HintWord:
 
 
 class RequestWords:
-    """The words of one request, and which of them describe what is wanted."""
+    """The words of one request, and which of them describe its object."""
 
     def __init__(self, query: str, analysis: Analysis, language: str | None, index: Index) -> None:
         self._query = query
@@ -110,13 +110,13 @@ class RequestWords:
         self._clauses = analysis.clauses
         self._index = index
         self._language = language
-        self._stop_words = stop_words_of(language)
+        self._stop_words = get_stop_words(language)
         self._unknown = {one.text for one in self._clauses if one.role in ("unknown", "literal")}
         self._tokens = self._mark_individuals(list(self._read()))
 
     @property
     def arguments(self) -> frozenset[str]:
-        """The folded words that are nothing but arguments of a tool."""
+        """The folded words that are only arguments of a tool."""
         return frozenset(self._words(is_argument=True)) - self._words(is_argument=False)
 
     def _words(self, *, is_argument: bool) -> set[str]:
@@ -130,7 +130,7 @@ class RequestWords:
     def is_strange(self, word: str) -> bool:
         """Return whether neither a tool nor English has a folded *word* of an English request.
 
-        The tables of other languages have frequent words alone.
+        The tables of other languages only have frequent words.
         """
         is_english = self._language == lexicon.ENGLISH
         return is_english and word in self._unknown and not self._is_listed(word)
@@ -140,28 +140,28 @@ class RequestWords:
         return bool(self._share(word) or lexicon.zipf_frequency(word, lexicon.ENGLISH))
 
     def is_telling(self, word: str) -> bool:
-        """Return whether a folded *word* may tell tools apart: a noun or verb that is not usual."""
+        """Return whether a folded *word* may distinguish tools: a rarer noun or verb."""
         is_modifier = self._language == lexicon.ENGLISH and lexicon.is_modifier(word)
         return not is_modifier and not self._is_small_talk(word)
 
     def hint_words(self, is_held: Sequence[bool], present: Iterable[str] = ()) -> list[HintWord]:
         """Return the words that may be added to a tool, the weightiest `MOST_WORDS`.
 
-        *is_held* tells for each clause whether the tool has it, *present* are the tool's keywords.
+        *is_held* is for each clause whether the tool has it, *present* are the tool's keywords.
         """
         spoken = self._words(is_argument=False)
         has = {word.casefold() for word in present}
         found: list[HintWord] = []
         for place, clause in enumerate(self._clauses):
-            # It is to be a word that one would write down as a keyword.
+            # It must be suitable as a keyword.
             letters = sum(map(str.isalpha, clause.text))
             is_code = any(map(str.isdigit, clause.text)) and clause.role == "unknown"
             is_word = clause.origin == "query" and clause.role in ("term", "unknown")
             is_sayable = is_word and 2 * letters > len(clause.text) and not is_code
             if not is_sayable or clause.text not in spoken:
                 continue
-            # A word of the language is taken as it stands, for it may well be meant, whatever the
-            # catalogue's nearest word is.
+            # A word of the language is not corrected, because it may be intended, whatever the
+            # catalog's nearest word is.
             texts: Iterable[str] = (clause.text,)
             if self._is_respelt(clause):
                 texts = dict.fromkeys(one.word for one in clause.repairs[:_REPAIRS_TRIED])
@@ -177,17 +177,17 @@ class RequestWords:
         return sorted(heaviest, key=lambda one: preference([one]))
 
     def alias(self) -> str | None:
-        """Return what describes the request as an alias, `None` where there is too little or much.
+        """Return the request as an alias, `None` if it is too short or too long.
 
-        Arguments are left out, and so are stop words that do nothing but lead to one.
+        Arguments are left out, and so are stop words that only introduce one.
         """
         tokens = max(self._parts(), key=len, default=[])
-        # As typed, or as the catalogue has it where that repairs a misspelling.
+        # As typed, or as in the catalog if that corrects a misspelling.
         respelt = [one for one in reversed(self._clauses) if self._is_respelt(one)]
         repaired: dict[tuple[str, ...], str] = {(one.text,): one.repairs[0].word for one in respelt}
         spelt = [repaired.get(one.words, one.text) for one in tokens]
         spaced = zip(tokens, spelt, strict=True)
-        text = "".join(("" if one.is_attached else " ") + said for one, said in spaced)
+        text = "".join(("" if one.is_attached else " ") + word for one, word in spaced)
         words = [word for one in tokens for word in one.words]
         is_name = (
             FEWEST_ALIAS_WORDS <= len(words) <= LONGEST_ALIAS_WORDS
@@ -201,10 +201,10 @@ class RequestWords:
         return text.strip() if is_name and says_something else None
 
     def _parts(self) -> Iterator[list[RequestToken]]:
-        """Yield what stands between names: what comes before one may end in another sentence.
+        """Yield the parts between names: the part before a name may end in another sentence.
 
-        A literal is the object of a request most often, and what is around it belongs together;
-        so it is with names where sentences are written without spaces.
+        A literal is usually the object of a request, and the text around it belongs together; the
+        same applies to names in scripts without spaces.
         """
         ends = (STRANGE,) if self._language in lexicon.UNSPACED else (NAME, STRANGE)
         groups = [(kind, list(one)) for kind, one in groupby(self._tokens, lambda one: one.kind)]
@@ -242,7 +242,7 @@ class RequestWords:
     # Tokens
 
     def _read(self) -> Iterator[RequestToken]:
-        """Yield the tokens of the request; names are not looked for."""
+        """Yield the tokens of the request, without finding names."""
         set_aside = (
             (one.start, self._query[one.start : one.end], True)
             for one in self._literals
@@ -263,7 +263,7 @@ class RequestWords:
             last_end = start + len(run)
 
     def _runs(self) -> Iterator[tuple[int, str, bool]]:
-        """Yield what stands between spaces, and in scripts without these what is not a name."""
+        """Yield the texts between spaces, and in scripts without spaces the texts between names."""
         for found in _RUN.finditer(self._text):
             run, place = found.group(), found.start()
             parts = [run]
@@ -314,7 +314,7 @@ class RequestWords:
 
 
 def _is_placeholder(word: str) -> bool:
-    """Return whether *word* stands for any name, and is no frequent English word such as "bar"."""
+    """Return whether *word* is a placeholder, and not a frequent English word such as "bar"."""
     is_frequent = lexicon.zipf_frequency(word, lexicon.ENGLISH) >= lexicon.COMMON
     return word in _PLACEHOLDERS and not is_frequent
 
@@ -342,7 +342,7 @@ def preference(chosen: Sequence[HintWord]) -> tuple[int, int, int, list[str]]:
 
 
 def find_alias(query: str, index: Index) -> str | None:
-    """Return what describes *query* as an alias, `None` where it is none or a tool's name."""
+    """Return *query* as an alias, `None` if it is unsuitable or a tool's name."""
     analysis = analyse(query, index)
     alias = RequestWords(query, analysis, analysis.language or index.language, index).alias()
-    return alias if alias and not index.exact(joined(alias)) else None
+    return alias if alias and not index.exact(join_words(alias)) else None

@@ -31,12 +31,12 @@ from mcpg.search.retrieval import POOL
 from mcpg.search.scope import find_unmet
 from mcpg.search.searcher import Searcher
 from mcpg.search.trace import FeatureGap, HintSuggestion, RankExplanation, Retrieval, Rival, WordGap
-from mcpg.text import joined, lexicon
+from mcpg.text import join_words, lexicon
 from mcpg.values import DECIMALS
 
 
 def recompile_with_hints(index: Index, tool: int, hints: Hints) -> Index:
-    """Return the index of the same catalogue with *hints* put before those of one tool.
+    """Return the index of the same catalog with *hints* before the hints of one tool.
 
     Its document is written and read again, as a bundle is made and loaded.
     """
@@ -52,7 +52,7 @@ def recompile_with_hints(index: Index, tool: int, hints: Hints) -> Index:
 
 
 MOST_TOOLS_COMPILED = 20_000
-"""In a larger catalogue a change is not proved by compiling it, for that takes too long."""
+"""In a larger catalog a change is not verified by compiling it, because that takes too long."""
 
 MOST_READ = 5_000
 """Words of the query that are read at most, over all edits: each reads the query again. Of a query
@@ -62,7 +62,7 @@ MOST_ADDED = 6
 """The most words that are proposed."""
 
 MOST_TELLING = 3
-"""Up to so many words, those that say something are tried alone before others join them."""
+"""Up to so many words, specific words are tried alone before others are added."""
 
 _ALL_PAIRS = 2
 _BEAM = 6
@@ -71,10 +71,10 @@ _MOST_PROVED = 3
 
 @dataclass(frozen=True, slots=True)
 class HintTrial:
-    """Where an edit puts the tool.
+    """The rank of the tool after an edit.
 
     Attributes:
-        rank: The rank of the tool; `None` when it is not found among the best.
+        rank: The rank of the tool; `None` if it is not among the best.
         lead: Its fused score less that of the best other tool.
         score: Its calibrated score; 0 without a rank.
     """
@@ -104,7 +104,7 @@ class HintSearch:
         return self._read >= MOST_READ
 
     def trial(self, added: Hints) -> HintTrial:
-        """Return where *added* hints would put the tool."""
+        """Return the rank of the tool with *added* hints."""
         known = self._tried.get(added)
         if known is None:
             index = self._what_if.with_hints(Hints.merge(added, self._own))
@@ -113,9 +113,9 @@ class HintSearch:
         return known
 
     def prove(self, trial: HintTrial) -> HintSuggestion:
-        """Return where the hints of *trial* really put the tool, by compiling the catalogue.
+        """Return the actual rank of the tool with the hints of *trial*, by compiling the catalog.
 
-        One that is too large to be compiled while somebody waits is not.
+        A catalog that is too large to compile interactively is not compiled.
         """
         is_provable = len(self._search.index) <= MOST_TOOLS_COMPILED
         found = trial
@@ -140,13 +140,13 @@ class HintSearch:
         return self._words.hint_words(is_held, self._own.keywords)
 
     def alias(self) -> Hints | None:
-        """Return hints with the request as an alias, `None` where it is none or a tool's name."""
+        """Return hints with the request as an alias, `None` if unsuitable or a tool's name."""
         alias = self._words.alias()
         return Hints(aliases=(alias,)) if alias and not self.is_name(alias) else None
 
     def is_name(self, text: str) -> bool:
         """Return whether a tool has *text* as its name or alias."""
-        return bool(self._search.index.exact(joined(text)))
+        return bool(self._search.index.exact(join_words(text)))
 
     @cached_property
     def _analysis(self) -> tuple[Analysis, str | None]:
@@ -182,13 +182,13 @@ class HintSearch:
         return HintTrial(added, place + 1, lead, scores[place].score)
 
     def best_change(self) -> HintSuggestion | None:
-        """Find the change that makes the tool first, or else the one that lifts it most.
+        """Find the change that makes the tool first, or else lifts it most.
 
-        An alias of the request comes first: it is about this request alone. Otherwise the fewest
-        words are added, keywords before an alias, words that the tool lacks before others, words of
-        a subject before common ones, short ones before long ones. All single words and pairs are
-        tried, of more words those that go on from the best, within `MOST_READ`. What is proposed
-        has been proved.
+        An alias of the request comes first, because it only affects this request. Otherwise the
+        fewest words are added, keywords before an alias, words that the tool lacks before others,
+        words of a subject before common words, short words before long words. All single words and
+        pairs are tried, and extensions of the best ones, within `MOST_READ`. The proposal is
+        verified.
         """
         for trial in self._find_edits():
             change = self.prove(trial)
@@ -208,7 +208,7 @@ class HintSearch:
             if one.rank
         ]
         best = min(ranked, default=None)
-        # A tool that is disabled needs to be enabled wherever it would stand then.
+        # A disabled tool needs to be enabled, whatever its rank is then.
         if best is None or best[-1].hints == Hints():
             return None
         change = self.prove(best[-1])
@@ -277,17 +277,17 @@ _PHRASES = {
     "grams": "its name and description are spelt more like the query",
     "cosine": "its words are more like the query's",
     "source": "its server answers more of the query",
-    "coverage": "it holds more of the query's words",
+    "coverage": "it contains more of the query's words",
     "sentence": "it answers the query's best sentence better",
     "related": "its texts have more words that are related to the query's",
     "relatedName": "its name has words that are related to the query's",
-    "operation": "it does more of the kind that is asked for",
+    "operation": "its kind of operation fits the request better",
     "question": "the query is a question, and it is more likely to only read",
     "contextEdge": "an edge joins it to a tool in use",
     "contextWalk": "it is nearer to the tools in use",
     "contextSource": "it is of the same server as a tool in use",
     "exactName": "the query contains its name or an alias",
-    "meaning": "its meaning is nearer to that of the query's words",
+    "meaning": "its meaning is nearer to the query's words",
     "intent": "it answers a part of the query that the tools above it leave open",
 }
 
@@ -300,10 +300,10 @@ def reasons(
     is_hidden: bool,
     unmet: Sequence[str] = (),
 ) -> tuple[str, ...]:
-    """Explain why a tool ("it") stands above the one that was asked about ("this tool").
+    """Explain why a tool ("it") ranks above the tool in question ("this tool").
 
     *features* are the differences of the two, the largest first; *retrieval*, *is_hidden* and the
-    *unmet* conditions of the filter are of the one that was asked about.
+    *unmet* conditions of the filter belong to the tool in question.
     """
     ahead = [
         f"{_PHRASES.get(one.feature, one.feature)} ({one.feature} {one.difference:+.3f})"
@@ -314,18 +314,19 @@ def reasons(
     if is_hidden:
         outside.append("this tool is disabled by default, so a search leaves it out")
     if not (retrieval.is_pooled or retrieval.lexical or retrieval.place):
-        outside.append("this tool holds no word of the query")
+        outside.append("this tool contains no word of the query")
     elif not retrieval.is_pooled:
-        place = f"place {retrieval.place}" if retrieval.place else f"beyond {retrieval.retrieved:,}"
+        place = (
+            f"at place {retrieval.place}" if retrieval.place else f"beyond {retrieval.retrieved:,}"
+        )
         outside.append(
-            f"by its words alone this tool comes to {place}: only the first {retrieval.pool} are"
-            " looked at closely"
+            f"by its words this tool is {place}: only the first {retrieval.pool} are candidates"
         )
     alone = sorted(
         (word for word in words if word.other and not word.own), key=lambda word: -word.share
     )
     names = ", ".join(f"{word.query!r} ({word.share:.0%} of the query)" for word in alone)
-    only = [f"only it holds {names}"] if alone else []
+    only = [f"only it contains {names}"] if alone else []
     found = (*outside, *ahead[:_SHOWN], *only)
     return found or ("the two are level, and the smaller tool id goes first",)
 
@@ -378,7 +379,7 @@ def report_graph_rank(request: SearchRequest, result: SearchResult, tool_id: str
         if tool_id in found
         else f"it is not among the first {request.limit}"
     )
-    message = f"why {tool_id} is where it is is told of the strategy graph; by {way} {place}"
+    message = f"the rank of {tool_id} is explained for the strategy graph; by {way} {place}"
     return info(Code.TOOL_EXPLAINED_BY_GRAPH, message)
 
 
@@ -392,7 +393,7 @@ def explain_rank(searcher: Searcher, request: SearchRequest, tool_id: str) -> Ra
     hint_search = HintSearch(search, tool)
     is_first = field.is_ranked and not field.place
     change = None if is_first or unmet else hint_search.best_change()
-    # How it came through retrieval; its place counts those of single intents.
+    # Its retrieval; its place includes the documents of single intents.
     lexical = {one.candidate.document: one.candidate.lexical for one in (field.own, *field.others)}
     by_words = field.pool.by_words
     first = by_words[:POOL]
@@ -455,7 +456,7 @@ def _describe_rival(field: RankedField, place: int, retrieval: Retrieval) -> Riv
 def _explain_change(
     change: HintSuggestion | None, hint_search: HintSearch, field: RankedField
 ) -> str:
-    """Return why there is no change, or why it does not make the tool first; "" else."""
+    """Return why a change is missing or does not make the tool first, or ""."""
     if field.is_ranked and not field.place:
         return "it is first already"
     if field.unmet:
@@ -469,9 +470,9 @@ def _explain_change(
     if change is None:
         if hint_search.hint_words or hint_search.alias() is not None:
             return "no keyword or alias drawn from the query lifts it: reword its description"
-        return "the query holds no word that one would write down as a keyword"
+        return "the query has no word that would be a useful keyword"
     remark = "no keyword or alias drawn from the query makes it first; this lifts it most"
     if not change.is_verified:
         most = f"{MOST_TOOLS_COMPILED:,}"
-        remark = f"the catalogue has more than {most} tools: bundle and search to see"
+        remark = f"the catalog has more than {most} tools: bundle and search to verify it"
     return remark if not (change.is_verified and is_lifted) else ""

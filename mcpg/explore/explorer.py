@@ -37,15 +37,15 @@ from mcpg.show.json import ComparedCatalogue, compare_json, diagnostics_json, re
 from mcpg.sources.read import Stamp, watched_files
 from mcpg.text.json_values import JsonObject
 
-# Between two looks at the files, and without a change before the engine is opened again.
+# Seconds between checks of the files, and without a change before the engine is reopened.
 POLL_SECONDS, SETTLE_SECONDS = 0.5, 0.1
 
 
 @dataclass(frozen=True)
 class LoadedEngine:
-    """An engine that was opened, and how often one was, counted from 1.
+    """An engine and its generation, counted from 1.
 
-    *secret* is a name for what is shown of this generation only.
+    *secret* is a name for pages of this generation only.
     """
 
     engine: Engine
@@ -66,9 +66,9 @@ class LoadedEngine:
 
 
 class LiveEngine:
-    """The engine that is searched now: *current* is the last one that could be opened.
+    """The engine that is searched now: *current* is the last engine that could be opened.
 
-    *fault* is why what stands there now cannot be, `None` where it is *current*.
+    *fault* is why the present files cannot be opened, `None` if *current* is up to date.
     """
 
     def __init__(self, opening: Callable[[], Engine], watched: Callable[[], Sequence[str]]) -> None:
@@ -106,7 +106,7 @@ class LiveEngine:
         try:
             self._paths = self._watched()
         except (McpgError, OSError):
-            # Something is missing or broken now; what was watched before may come back.
+            # Something is missing or broken now; the watched files may come back.
             if not self._paths:
                 raise
         return watched_files(self._paths)
@@ -115,10 +115,10 @@ class LiveEngine:
 def compare_with_hints(
     engine: Engine, tool: Tool, hints: Hints, query: str, asked: Mapping[str, Any]
 ) -> tuple[Engine, RankingComparison]:
-    """Compare the ranking for *query* with the one that *hints* added to *tool* would give.
+    """Compare the ranking for *query* with the ranking after adding *hints* to *tool*.
 
-    Both rankings are those of the strategy `graph`: there are no vectors of what is only tried.
-    *asked* is what else `Engine.explain` takes, with a limit.
+    Both rankings use the strategy `graph`: trials have no vectors. *asked* are further arguments of
+    `Engine.explain`, with a limit.
 
     Raises:
         UsageError: See `Engine.explain`.
@@ -150,12 +150,12 @@ _OF_RUNS = ("strategy", "fusion", "normalize", "lexicon", "include_disabled")
 
 @dataclass(frozen=True, slots=True)
 class PageSettings:
-    """How the page searches.
+    """The settings of the page's searches.
 
     Attributes:
         query: The query that the page begins with.
-        asked: What `Engine.explain` takes beside the query and the tool.
-        bundle: The names of what is searched, for people.
+        asked: Arguments of `Engine.explain` beside the query and the tool.
+        bundle: The names of the searched files, for readers.
     """
 
     query: str
@@ -187,9 +187,9 @@ class Explorer:
         }
 
     def map(self, name: str) -> str | None:
-        """Return the map of the catalogue as a page, `None` unless *name* has the secret of now.
+        """Return the map of the catalog as a page, `None` unless *name* has the current secret.
 
-        With `/frame` behind the secret it is made to be shown within the page.
+        With `/frame` after the secret, it is made for a frame within the page.
         """
         generation = self._live.current
         secret, _, form = name.partition("/")
@@ -228,7 +228,8 @@ class Explorer:
     def _explain(self, body: JsonObject) -> JsonObject:
         engine, asked = self._live.current.engine, self._search_options(body)
         query, tool = _text(body, "query", MOST_QUERY), _text(body, "tool", MOST_TOOL_NAME)
-        # To find a change takes seconds in a large catalogue: one at a time, or nobody could type.
+        # Finding a change takes seconds in a large catalog: one at a time, so that typing stays
+        # responsive.
         with self._changing if tool else nullcontext():
             found = engine.explain(query or None, tool=tool or None, **asked)
         about = {} if found.tool is None else {"tool": found.tool.to_dict()}
@@ -239,7 +240,7 @@ class Explorer:
         engine, tool, hints = generation.engine, _find_tool(generation, body), _read_hints(body)
         query = _text(body, "query", MOST_QUERY)
         if not query:
-            raise UsageError("without a query there are no ranks", remedy="type a query")
+            raise UsageError("ranks need a query", remedy="type a query")
         trial, comparison = compare_with_hints(engine, tool, hints, query, asked)
         compared = ComparedCatalogue(", ".join(self._settings.bundle))
         ranks: JsonObject = {
@@ -254,7 +255,7 @@ class Explorer:
         }
 
     def _effect(self, generation: LoadedEngine, trial: Engine) -> JsonObject | None:
-        """Return what a trial changes for the judged queries, `None` where none are measured."""
+        """Return what a trial changes for the judged queries, `None` if none are measured."""
         try:
             judgements = self._judged.read()
         except InputError:  # which the list of judged queries shows
@@ -269,7 +270,7 @@ class Explorer:
         return compare_runs(before.outcomes, now.outcomes).json()
 
     def _review_generated(self, body: JsonObject) -> JsonObject:
-        """Return the generated texts of a tool, each with what is wrong with it."""
+        """Return the generated texts of a tool, each with its faults."""
         generation = self._live.current
         tool = _find_tool(generation, body)
         reviews = map(generation.reviewer.review, list_texts(tool.id, tool.generated))
@@ -349,7 +350,7 @@ def _text(body: JsonObject, key: str, most: int) -> str:
     if value is None:
         return ""
     if not isinstance(value, str):
-        raise UsageError(f"{key!r} is no text", remedy="give a text")
+        raise UsageError(f"{key!r} is not text", remedy="give a text")
     if len(value) > most:
         raise UsageError(f"{key!r} is longer than {most:,} characters", remedy="shorten it")
     return value.strip()
@@ -358,7 +359,7 @@ def _text(body: JsonObject, key: str, most: int) -> str:
 def _read_hints(body: JsonObject) -> Hints:
     value = body.get("hints")
     if not isinstance(value, dict):
-        raise UsageError("'hints' is no mapping of hints", remedy="give an object")
+        raise UsageError("'hints' is not a mapping of hints", remedy="give an object")
     found = hints_from(value)
     return Hints(
         aliases=found.aliases,

@@ -1,8 +1,8 @@
-"""The server of the page: on loopback alone, for whoever has its token.
+"""The server of the page: only on loopback, only with its token.
 
 A page of another origin can neither read an answer nor cause one: every request needs the right
-`Host`, which a DNS rebinding attack has not, and requests for answers need the token in a header,
-which no form and no link can send.
+`Host`, which a DNS rebinding attack lacks, and requests for answers need the token in a header,
+which forms and links cannot send.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ MOST_CONNECTIONS = 64
 
 _NAMES = frozenset({HOST, "localhost"})
 _SECONDS = 15.0
-"""Time for a request to arrive, from the one before, and for its body."""
+"""Time limit for a request, from the previous one, and for its body."""
 
 _API, _MAP, _ASSETS = "/api/", "/map/", "/assets/"
 _HTML, _JSON = "text/html; charset=utf-8", "application/json"
@@ -92,7 +92,7 @@ class _Response:
 
 
 class _BadRequestError(Exception):
-    """A request breaks a rule; says which."""
+    """A request breaks a rule; the text is the reason."""
 
     def __init__(self, status: HTTPStatus, message: str) -> None:
         super().__init__(message)
@@ -100,7 +100,7 @@ class _BadRequestError(Exception):
 
 
 class ExploreServer(ThreadingHTTPServer):
-    """Serves the page to whoever bears *token*; *failing* is called with each fault of mcpg's."""
+    """Serves the page to clients with *token*; *failing* is called with each fault of mcpg."""
 
     daemon_threads = True
     request_queue_size = 32
@@ -119,7 +119,7 @@ class ExploreServer(ThreadingHTTPServer):
         try:
             super().__init__((HOST, port), _PageHandler)
         except (OSError, OverflowError) as fault:
-            reason = (getattr(fault, "strerror", None) or "it is no port").lower()
+            reason = (getattr(fault, "strerror", None) or "it is not a port").lower()
             raise UsageError(
                 f"cannot listen: {reason}",
                 place=f"{HOST}:{port}",
@@ -132,7 +132,7 @@ class ExploreServer(ThreadingHTTPServer):
         return f"http://{HOST}:{self.server_port}/#{self.token}"
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Serve a connection in a thread of its own, or close it where there are too many."""
+        """Serve a connection in a thread, or close it if there are too many."""
         if self._places.acquire(blocking=False):
             super().process_request(request, client_address)
         else:
@@ -149,10 +149,10 @@ class ExploreServer(ThreadingHTTPServer):
 
 
 class _DeadlineReader(io.RawIOBase):
-    """What arrives on a connection until a deadline, however slowly it comes.
+    """The bytes of a connection until a deadline, however slowly they arrive.
 
-    The time limit of a socket begins anew with every byte, so that a few clients which send one
-    now and then could hold all connections.
+    The time limit of a socket begins anew with every byte, so that a few slow clients could block
+    all connections.
     """
 
     def __init__(self, connection: socket.socket) -> None:
@@ -202,11 +202,11 @@ class _PageHandler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         self._respond(self._answer)
 
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - as it is called there
-        """Log nothing: addresses hold queries and tokens."""
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name in the base class
+        """Log nothing: addresses contain queries and tokens."""
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """Refuse what is no request that is served, such as another method."""
+        """Reject unsupported requests, such as another method."""
         del explain
         self.close_connection = True
         self._send(_refusal(code, message or HTTPStatus(code).phrase))
@@ -216,7 +216,7 @@ class _PageHandler(BaseHTTPRequestHandler):
             self._check_host()
             response = respond()
         except _BadRequestError as fault:
-            # What is left of the request is not read.
+            # The rest of the request is not read.
             self.close_connection = True
             response = _refusal(fault.status, str(fault))
         except McpgError as fault:
@@ -242,7 +242,7 @@ class _PageHandler(BaseHTTPRequestHandler):
             self.wfile.flush()
 
     def _check_host(self) -> None:
-        """Refuse requests for another host, which a name that was bound anew leads here."""
+        """Reject requests for another host, as after DNS rebinding."""
         hosts = self.headers.get_all("Host") or []
         parts = split_address(f"//{hosts[0]}") if len(hosts) == 1 else None
         port = self.server.server_port
@@ -251,7 +251,7 @@ class _PageHandler(BaseHTTPRequestHandler):
 
     def _page(self) -> _Response:
         if "Content-Length" in self.headers or "Transfer-Encoding" in self.headers:
-            # What is not read here would be taken for the next request.
+            # Unread bytes would be taken for the next request.
             raise _BadRequestError(HTTPStatus.BAD_REQUEST, "a request for a page has no body")
         path = self.path.partition("?")[0]
         if path == "/":
@@ -263,7 +263,7 @@ class _PageHandler(BaseHTTPRequestHandler):
         if path.startswith(_MAP):
             page_of_map = self.server.explorer.map(path.removeprefix(_MAP))
             if page_of_map is not None:
-                # The page has a policy of its own, by the hashes of its scripts.
+                # The page has its own policy, by the hashes of its scripts.
                 framed = {"Content-Security-Policy": "frame-ancestors 'self'"}
                 return _Response(200, _HTML, page_of_map.encode("utf-8"), framed)
         raise _BadRequestError(HTTPStatus.NOT_FOUND, "there is nothing here")
@@ -273,11 +273,11 @@ class _PageHandler(BaseHTTPRequestHandler):
         body = self._read_body()
         answer = self.server.explorer.answers.get(self.path.removeprefix(_API))
         if answer is None or not self.path.startswith(_API):
-            raise _BadRequestError(HTTPStatus.NOT_FOUND, "there is no such answer")
+            raise _BadRequestError(HTTPStatus.NOT_FOUND, "unknown address")
         return _json(200, answer(body))
 
     def _check_caller(self) -> None:
-        """Refuse what a page of another origin sends, or whoever has no token."""
+        """Reject requests from pages of another origin, or without the token."""
         origin = self.headers.get("Origin")
         if origin is not None and origin != f"http://{self.headers['Host']}":
             raise _BadRequestError(HTTPStatus.FORBIDDEN, "this origin is not served")
@@ -306,12 +306,12 @@ class _PageHandler(BaseHTTPRequestHandler):
         if len(content) < int(length):
             raise _BadRequestError(HTTPStatus.REQUEST_TIMEOUT, "the body did not arrive")
         try:
-            # Half a character can neither be written to a file nor be shown.
+            # A surrogate cannot be written to a file or shown.
             body = repair_surrogates(json.loads(content), "", [])
         except (ValueError, RecursionError):
             body = None
         if not isinstance(body, dict):
-            raise _BadRequestError(HTTPStatus.BAD_REQUEST, "the body is no JSON object")
+            raise _BadRequestError(HTTPStatus.BAD_REQUEST, "the body is not a JSON object")
         return body
 
 

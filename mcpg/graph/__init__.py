@@ -1,4 +1,4 @@
-"""The graph floor: documents as linked data, for those who ask for it.
+"""The graph room: documents as linked data.
 
-Nothing here stands on the path of a search.
+Nothing here is on the path of a search.
 """

@@ -32,7 +32,7 @@ from mcpg.documents.model import ToolDocument
 from mcpg.errors import Diagnostic, McpgError
 from mcpg.files import atomic_write, read_bytes
 from mcpg.graph.terms import Triple
-from mcpg.graph.triples import distinct_documents, triples_of
+from mcpg.graph.triples import distinct_documents, make_triples
 from mcpg.search.caches import add_digest, check_digest
 from mcpg.values import to_json
 
@@ -46,7 +46,7 @@ FEWEST_DOCUMENTS = 200
 
 MOST_GRAPHS = 8
 MOST_BYTES = 1024 * 1024 * 1024
-"""What is kept of graphs at most; the one used last is kept whatever its size."""
+"""Bounds of the kept graphs; the last one used is kept whatever its size."""
 
 _DATA = "data"
 _LOG = "LOG"
@@ -57,7 +57,7 @@ _LARGEST_PART = 256 * 1024 * 1024
 
 
 class GraphCache:
-    """Entries in a folder; what cannot be written is not kept."""
+    """Entries in a folder; an entry that cannot be written is not kept."""
 
     def __init__(self, folder: Path | str) -> None:
         self._folder = Path(folder)
@@ -70,7 +70,7 @@ class GraphCache:
         return CacheEntry(self, self._folder / f"{digest.hexdigest()[:_DIGITS]}{SUFFIX}")
 
     def drop_oldest(self) -> None:
-        """Drop the entries used longest ago, and what killed processes left unfinished."""
+        """Drop the least recently used entries, and the remains of killed processes."""
         entries = sorted(self._folder.glob(f"*{SUFFIX}"), key=_last_use, reverse=True)
         room = MOST_BYTES
         for place, entry in enumerate(entries):
@@ -89,7 +89,7 @@ class CacheEntry:
         self._cache, self.path, self._key = cache, path, path.name
 
     def store(self) -> tuple[str, Any] | None:
-        """Return the path of the store and what was noted with it; `None` unless it is whole."""
+        """Return the path of the store and the note kept with it; `None` unless it is whole."""
         folder = self.path / STORE
         found = self.part(f"{STORE}/{SEAL}")
         if not isinstance(found, dict) or found["files"] != _digests(folder / _DATA):
@@ -108,7 +108,7 @@ class CacheEntry:
                 store = pyoxigraph.Store(work / _DATA)
                 store.bulk_load(data, format=pyoxigraph.RdfFormat.TURTLE, lenient=True)
                 store.flush()
-                # Closed before it is renamed, which Windows asks for.
+                # Closed before it is renamed, as Windows requires.
                 del store
                 (work / _DATA / _LOG).unlink(missing_ok=True)
                 sealed = {"files": _digests(work / _DATA), "note": note}
@@ -116,7 +116,7 @@ class CacheEntry:
                 self.path.mkdir(exist_ok=True)
                 if self.store() is None:
                     _remove(self.path / STORE)
-                # Where another process was first, this fails and the other store stays.
+                # If another process was first, this fails and the store of that process stays.
                 work.rename(self.path / STORE)
                 self._mark_use()
                 self._cache.drop_oldest()
@@ -147,10 +147,10 @@ class CacheEntry:
 
 
 class CachedGraph:
-    """The graph of some documents, of which a cache may hold the loaded form.
+    """The graph of some documents, perhaps with its loaded form in a cache.
 
-    The documents are read only when the cache does not hold what is asked for. *base* is what the
-    IRIs of the graph begin with, `None` for `BASE`.
+    The documents are read only if the cache lacks the requested part. *base* is the beginning of
+    the IRIs of the graph, `None` for `BASE`.
     """
 
     def __init__(
@@ -159,7 +159,7 @@ class CachedGraph:
         entry: CacheEntry | None = None,
         base: str | None = None,
     ) -> None:
-        """Take what reads the documents, and where their graph is kept: an entry for each base."""
+        """Keep the reader of the documents, and the entry of their graph, one for each base."""
         self._read, self._entry, self.base = read, entry, base
         self._noticed: list[dict[str, Any]] | None = None
 
@@ -172,13 +172,13 @@ class CachedGraph:
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """What there is to notice about the documents."""
+        """Notices about the documents."""
         if self._noticed is None:
             _ = self.documents
         return tuple(Diagnostic(**one) for one in self._noticed or ())
 
     def triples(self) -> Iterator[Triple]:
-        return triples_of(self.documents, self.base or BASE)
+        return make_triples(self.documents, self.base or BASE)
 
     def turtle(self) -> bytes:
         """Return the graph in Turtle."""
@@ -188,7 +188,7 @@ class CachedGraph:
 
     @cached_property
     def store(self) -> str | None:
-        """The path of the store on disk, made where it is missing; `None` where it cannot be."""
+        """The path of the store on disk, made if it is missing; `None` if it cannot be."""
         if self._entry is None:
             return None
         found = self._entry.store()
@@ -199,7 +199,7 @@ class CachedGraph:
         return path
 
     def drop_store(self) -> None:
-        """Go on without a store on disk, and remove the one that was opened."""
+        """Continue without a store on disk, and remove the open one."""
         if self._entry is not None:
             _remove(self._entry.path / STORE)
         self.store = None
@@ -209,7 +209,7 @@ class CachedGraph:
         return self._entry is not None and self.store is not None and self._entry.store() is None
 
     def recall(self, name: str, work: Callable[[], Any]) -> Any:
-        """Return the result of *work*, a JSON value, from the cache where it is kept as *name*."""
+        """Return the result of *work*, a JSON value, from the cache if it is kept as *name*."""
         known = self._entry.part(name) if self._entry else None
         if known is None:
             value = work()
@@ -237,7 +237,7 @@ def measure_entry(path: Path) -> int:
 
 
 def remove_entry(path: Path) -> None:
-    """Remove the entry at *path*; one that is in use may stay."""
+    """Remove the entry at *path*; an entry in use may stay."""
     if is_entry(path):
         _remove(path)
 
@@ -272,8 +272,8 @@ def _last_use(path: Path) -> float:
 
 @cache
 def _program() -> bytes:
-    """Return a digest of what makes a graph of documents, and of what stores it."""
-    # A version alone would not notice edits of this package.
+    """Return a digest of the programs that make a graph of documents and store it."""
+    # The version does not change with edits of this package.
     digest = hashlib.sha256(f"{__version__} {pyoxigraph.__version__}".encode())
     for folder in (files("mcpg.graph"), files("mcpg.graph") / "search"):
         for file in sorted(folder.iterdir(), key=lambda one: one.name):

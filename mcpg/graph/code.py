@@ -28,7 +28,7 @@ def read_files(documents: Iterable[ToolDocument]) -> dict[str, CodeFile]:
 
 
 def file_triples(node: str, file: CodeFile) -> Iterator[Triple]:
-    """Yield what is known of a source file, whose page is *node*, and then of its symbols.
+    """Yield the facts of a source file, whose page is *node*, and then of its symbols.
 
     Guessed edges are left out.
     """
@@ -65,7 +65,7 @@ def file_triples(node: str, file: CodeFile) -> Iterator[Triple]:
 def _relations(
     node: str, file: CodeFile, members: Iterable[str], edges: Iterable[CodeEdge]
 ) -> Iterator[Triple]:
-    """Yield what a symbol or file defines, and the edges that leave it, each once."""
+    """Yield the definitions of a symbol or file, and the edges that leave it, each once."""
     for name in members:
         yield node, v.MCPG_DEFINES, _target_iri(file, f"{file.path}{SEPARATOR}{name}")
     found = dict.fromkeys(

@@ -1,4 +1,4 @@
-"""`mcpg graph`: exports, validation and statistics; `query_command` holds the rest."""
+"""`mcpg graph`: exports, validation and statistics; `query_command` has the rest."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from mcpg.graph.schema import (
     select_subgraph,
 )
 from mcpg.graph.terms import context_text, ontology_text
-from mcpg.graph.triples import distinct_documents, triples_of
+from mcpg.graph.triples import distinct_documents, make_triples
 from mcpg.graph.validation import DEFAULT_TIMEOUT, ShaclFinding, Validation, validate_documents
 from mcpg.plugins.registry import list_item_kinds
 from mcpg.show.blocks import Block, CodeSpan, Column, FactList, Inline, Section, Table, join_inlines
@@ -166,7 +166,7 @@ _NAMED = 10
 
 
 def stats_blocks(found: Statistics) -> list[Block]:
-    """Return what the graph holds, its degrees, hubs and groups."""
+    """Return the size of the graph, its degrees, hubs and groups."""
     joined = [f"{size:,}" for size in found.components if size > 1]
     facts: tuple[tuple[str, Inline], ...] = (
         ("tools", f"{found.tools:,} of {format_count(found.sources, 'source')}"),
@@ -297,9 +297,9 @@ _SHAPES_OF = {Code.RELATION_UNRESOLVED: "Class", Code.VALUE_INVALID: "Datatype"}
 def _merge_reports(
     found: Validation, diagnostics: Sequence[Diagnostic]
 ) -> tuple[Validation, tuple[Diagnostic, ...]]:
-    """Put what shapes find of mistakes that are reported as well into one finding each.
+    """Merge findings of shapes with diagnostics of the same mistake, into one finding each.
 
-    The finding says how severe it is, and the report what to write instead.
+    The finding has the severity, and the diagnostic the remedy.
     """
     reported: defaultdict[tuple[str, str], list[Diagnostic]] = defaultdict(list)
     for one in diagnostics:
@@ -385,7 +385,7 @@ STDOUT = "-"
 
 
 class GraphFormat(StrEnum):
-    """The formats of an export, by rdflib's names where it has one."""
+    """The formats of an export, by rdflib's names if it has any."""
 
     TURTLE = "turtle"
     JSON_LD = "json-ld"
@@ -450,7 +450,7 @@ _DRAWINGS = {
 
 
 def format_for(target: str, stated: GraphFormat | None) -> GraphFormat:
-    """Return the format that is *stated*, or the one that the name of the file *target* ends in."""
+    """Return the format *stated*, or else the format of the extension of the file *target*."""
     if stated is not None:
         return stated
     if target == STDOUT:
@@ -458,7 +458,7 @@ def format_for(target: str, stated: GraphFormat | None) -> GraphFormat:
     found = EXTENSIONS.get(PurePath(target).suffix.lower())
     if found is None:
         raise UsageError(
-            "the name of the file does not say in which format to write",
+            "the name of the file has no extension of a known format",
             place=f"--output {target}",
             remedy=f"add --format, or end the name in one of {', '.join(EXTENSIONS)}",
         )
@@ -475,7 +475,7 @@ def format_graph(
     """Return *documents* in the format *form*, their IRIs below *base*."""
     if form is GraphFormat.HTML:
         return graph_page(documents)
-    triples = triples_of(documents, base or BASE)
+    triples = make_triples(documents, base or BASE)
     if form is GraphFormat.JSON_LD:  # JSON has no comments
         return "".join((exports.framed_json_ld if is_framed else exports.json_ld)(triples))
     if form in _DRAWINGS:
@@ -607,9 +607,9 @@ def export(
     kept, repeated = distinct_documents(documents)
     output.diagnostics(repeated)
     text = format_graph(kept, chosen, is_framed=framed, base=base)
-    if chosen is GraphFormat.RDF_XML and (count := exports.beyond_xml(triples_of(kept))):
+    if chosen is GraphFormat.RDF_XML and (count := exports.beyond_xml(make_triples(kept))):
         message = (
-            f"XML cannot hold {format_count(count, 'statement')} as they are, for control"
+            f"XML cannot represent {format_count(count, 'statement')} as they are, for control"
             " characters or predicates that end in no name; use another format"
         )
         output.diagnostics([warning(Code.GRAPH_STATEMENTS_LEFT_OUT, message)])

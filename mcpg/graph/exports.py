@@ -35,7 +35,7 @@ from mcpg.graph.terms import (
     context_text,
 )
 from mcpg.graph.triples import Node as NodeObject
-from mcpg.graph.triples import framed_documents, node_objects, triples_of
+from mcpg.graph.triples import framed_documents, make_triples, node_objects
 from mcpg.text.markup import NO_XML, escape_visibly, mermaid_label, quoted_dot
 from mcpg.text.safeyaml import UNSAFE, json_form, turtle_form, visible_form
 
@@ -99,12 +99,12 @@ _OPENING = f'{context_text().rstrip().removesuffix("}").rstrip()},\n  "@graph": 
 
 
 def json_ld(triples: Iterable[Triple]) -> Iterator[str]:
-    """Write *triples* as the pieces of a JSON-LD document in which every node stands once."""
+    """Write *triples* as the pieces of a JSON-LD document in which every node occurs once."""
     return _document(node_objects(triples))
 
 
 def framed_json_ld(triples: Iterable[Triple]) -> Iterator[str]:
-    """Write *triples* as a JSON-LD document of tools and pages, each of which holds its parts."""
+    """Write *triples* as a JSON-LD document of tools and pages that contain their parts."""
     return _document(framed_documents(triples))
 
 
@@ -151,7 +151,7 @@ def nquads(triples: Iterable[Triple]) -> Iterator[str]:
 
 
 def _quote(text: str) -> str:
-    # The escapes of JSON are escapes of Turtle and N-Quads, too; nothing can steer a terminal.
+    # The escapes of JSON are also escapes of Turtle and N-Quads; nothing can steer a terminal.
     string = encode_basestring(text)
     return string if string.isprintable() else UNSAFE.sub(turtle_form, string)
 
@@ -187,7 +187,7 @@ def _match_local_name(predicate: str) -> re.Match[str] | None:
 
 
 def beyond_xml(triples: Iterable[Triple]) -> int:
-    """Return how many of *triples* RDF/XML cannot hold as they are."""
+    """Return how many of *triples* RDF/XML cannot represent as they are."""
     return sum(
         _match_local_name(predicate) is None
         or (isinstance(value, RdfLiteral) and _NOT_XML.search(value.text) is not None)
@@ -229,8 +229,7 @@ _NAMESPACES = tuple(PREFIXES.values())
 def turtle(triples: Iterable[Triple]) -> Iterator[str]:
     """Write *triples* as the pieces of a Turtle document.
 
-    Triples of one subject, and among them those of one predicate, are joined where they come one
-    after the other.
+    Triples of one subject, and within them of one predicate, are joined if they follow each other.
     """
     for prefix, namespace in PREFIXES.items():
         yield f"@prefix {prefix}: <{namespace}> .\n"
@@ -245,7 +244,7 @@ def turtle(triples: Iterable[Triple]) -> Iterator[str]:
 
 
 class _TurtleNames(dict[str, str]):
-    """IRIs as Turtle writes them, those of the vocabularies with their prefix."""
+    """IRIs as Turtle writes them, with their prefix if they are in a vocabulary."""
 
     def __missing__(self, iri: str) -> str:
         if iri.startswith(_NAMESPACES):
@@ -258,7 +257,7 @@ def _abbreviate_iri(iri: str) -> str:
     return abbreviate_iri(iri, lambda local: local.isascii() and local.isalpha()) or f"<{iri}>"
 
 
-# What Turtle writes without quotes.
+# Literals that Turtle writes without quotes.
 _SHORT = {
     XSD_BOOLEAN: re.compile(r"(?:true|false)\Z"),
     XSD_DECIMAL: re.compile(r"[+-]?[0-9]*\.[0-9]+\Z"),
@@ -279,13 +278,13 @@ def _turtle_term(value: str | RdfLiteral, names: _TurtleNames) -> str:
     return quoted if datatype == XSD_STRING else f"{quoted}^^{names[datatype]}"
 
 
-def graph_of(documents: Iterable[ToolDocument]) -> rdflib.Graph:
-    """Return what *documents*, no two with the same node, say as a graph with all prefixes."""
+def build_graph(documents: Iterable[ToolDocument]) -> rdflib.Graph:
+    """Return *documents*, no two with the same node, as a graph with all prefixes."""
     import rdflib  # noqa: PLC0415 - texts need no library
     from oxrdflib import OxigraphStore  # noqa: PLC0415
     from rdflib.graph import DATASET_DEFAULT_GRAPH_ID  # noqa: PLC0415
 
-    store = OxigraphStore(store=oxigraph_store(triples_of(documents)))
+    store = OxigraphStore(store=oxigraph_store(make_triples(documents)))
     # Only under this name does a graph of rdflib read the default graph of Oxigraph.
     graph = rdflib.Graph(store, DATASET_DEFAULT_GRAPH_ID, bind_namespaces="none")
     for prefix, namespace in PREFIXES.items():

@@ -49,8 +49,8 @@ from mcpg.graph.triples import (
     distinct_documents,
     framed_documents,
     gather_stated,
+    make_triples,
     number,
-    triples_of,
 )
 from mcpg.relations.edges import Coverage, EdgeOrigin
 from mcpg.sources import SourceBatch
@@ -66,7 +66,7 @@ def to_jsonld(document: ToolDocument) -> dict[str, Any]:
     object meanwhile, as long as arrays keep their order.
     """
     own = compact_iri(node_iri(document.uri))
-    nodes = framed_documents(triples_of([document]))
+    nodes = framed_documents(make_triples([document]))
     return {"@context": dict(context()), **next(node for node in nodes if node["id"] == own)}
 
 
@@ -75,12 +75,12 @@ def from_jsonld(
 ) -> list[ToolDocument]:
     """Read the tools in a JSON-LD document of any shape: expanded, flattened, compacted, framed.
 
-    Nothing is fetched: *data*, text or parsed, may hold its context, refer to ours as
+    Nothing is fetched: *data*, text or parsed, may contain its context, refer to ours as
     `CONTEXT_IRI`, or refer to one in *contexts*, by IRI. *place* is what to call it in messages.
 
     Raises:
-        DocumentError: It is no JSON or no JSON-LD, it refers to a context that is not available, or
-            what it says of a tool cannot be true of one.
+        DocumentError: It is not JSON or JSON-LD, it refers to a context that is not available, or
+            a tool in it is invalid.
     """
     try:
         found = (
@@ -158,9 +158,9 @@ def _measure_parts(found: _Gathered) -> int:
 
 
 def _find_base(found: _Gathered) -> str | None:
-    """Return the base IRI below which a graph has its nodes, which sources give away.
+    """Return the base IRI of the nodes of a graph, which sources reveal.
 
-    A graph that was merged of several keeps the IRIs that tell them apart.
+    A graph that was merged of several keeps the IRIs that distinguish them.
     """
     bases: set[str] = set()
     for node, facts in found.items():
@@ -187,10 +187,10 @@ def find_readers(statements: Statements, place: str) -> tuple[list[NodeReader], 
 
 
 class NodeReader:
-    """Reads one node, of which any value may be anything that RDF allows.
+    """Reads one node, with any values that RDF allows.
 
     *node* is its IRI, or the name of a blank node; *place* is what to call it in messages. A tool
-    or page that has what none can have is a `DocumentError`.
+    or page with an impossible value is a `DocumentError`.
     """
 
     def __init__(self, node: str, statements: Statements, place: str) -> None:
@@ -209,7 +209,7 @@ class NodeReader:
         source = next(iter(self._facts.get(v.MCPG_HAS_SOURCE, ())), "")
         source_id = source.text if isinstance(source, RdfLiteral) else source.removeprefix(SOURCES)
         if source and isinstance(source, str):
-            # Its IRI carries the name as well.
+            # Its IRI also contains the name.
             stated = self._read_node(source)._text(v.SCHEMA_NAME)  # noqa: SLF001
             source_id = source_id if stated is None else stated
         schema = self._json(v.MCPG_INPUT_SCHEMA)
@@ -295,7 +295,7 @@ class NodeReader:
 
     def _hints(self) -> Hints:
         lists = {name: tuple(self._texts(predicate)) for name, predicate in TEXTS.items()}
-        # Those that another producer writes, who knows no others.
+        # Keywords from another producer, which has no other lists.
         own = {*lists["keywords"], *lists["tags"]}
         own |= {one.text for key, one in self._stated if isinstance(one, RdfLiteral)}
         further = (text for text in self._texts(v.SCHEMA_KEYWORDS) if text not in own)
@@ -348,7 +348,7 @@ class NodeReader:
     def _texts(self, predicate: str) -> Iterator[str]:
         """Return the texts of *predicate*, those in no language first.
 
-        What front matter states in a language, or of another type, is said beside the text.
+        Texts in front matter with a language, or of another type, come beside the text.
         """
         found = [one for one in self._facts.get(predicate, ()) if isinstance(one, RdfLiteral)]
         for one in sorted(found, key=lambda one: bool(one.language)):
@@ -370,7 +370,7 @@ class NodeReader:
             value = stated
         if value is not None and not isinstance(value, dict):
             name = v.terms()[predicate].name
-            raise self._make_error(f"its `{name}` is no JSON object", "write an object")
+            raise self._make_error(f"its `{name}` is not a JSON object", "write an object")
         return value
 
     def _choice(self, kind: type[Choice], predicate: str) -> Choice | None:
@@ -394,7 +394,7 @@ _SHOWN, _LONGEST_LABEL = 160, 1_000
 
 @dataclass(frozen=True, slots=True)
 class GraphDocuments:
-    """What a graph holds: the documents of its tools, then its pages, and what is left out."""
+    """The content of a graph: the documents of its tools, then its pages, and what is left out."""
 
     documents: tuple[ToolDocument, ...]
     diagnostics: tuple[Diagnostic, ...]
@@ -425,7 +425,7 @@ def with_graphs_read(batch: SourceBatch) -> SourceBatch:
 def read_graph(text: str, place: str) -> GraphDocuments:
     """Read the tools and pages of a graph in any format of RDF.
 
-    The extension of *place*, its file, tells the format.
+    The extension of *place*, its file, determines the format.
 
     Raises:
         SourceError: It is broken or too large, or has neither tools nor pages.
@@ -460,9 +460,9 @@ def _make_diagnostic(fault: DocumentError) -> Diagnostic:
 def _add_front_matter(
     found: Mapping[str, ToolDocument], kept: Iterable[ToolDocument], statements: Statements
 ) -> list[ToolDocument]:
-    """Return the documents *kept* with what else *statements* say of them as front matter."""
+    """Return the documents *kept* with all other *statements* about them as front matter."""
     kept = list(kept)
-    given = set(map(_comparable, triples_of(kept)))
+    given = set(map(_comparable, make_triples(kept)))
     nodes = {id(document): node for node, document in found.items()}
     whole = []
     described: set[str] = set()
@@ -484,7 +484,7 @@ def _with_front_matter(
     statements: Statements,
     described: set[str],
 ) -> ToolDocument:
-    """Return *document* with what is *said* of it in the keys of its front matter.
+    """Return *document* with the statements *said* in the keys of its front matter.
 
     A thing is described by the first document that names it.
     """
@@ -525,9 +525,9 @@ def _format_property(value: str | RdfLiteral, shortened: Callable[[str], str]) -
 
 
 def _describe_thing(node: str, statements: Statements, described: set[str]) -> JsonObject:
-    """Return the item of a thing, of which documents say label, class and addresses.
+    """Return the item of a thing: its label, class and addresses.
 
-    It is empty for one without a name, or with one too long to stand in every document.
+    It is empty if the thing has no name, or one too long to be repeated in every document.
     """
     facts = statements.get(node, {})
     names = facts.get(v.SCHEMA_NAME, ())
@@ -552,7 +552,7 @@ def _report_left_out(
     statements: Statements,
     place: str,
 ) -> list[Diagnostic]:
-    given = set(map(_comparable, triples_of(whole)))
+    given = set(map(_comparable, make_triples(whole)))
     names = {node: node_iri(document.uri) for node, document in found.items()}
     missing = [
         (subject, predicate)

@@ -1,4 +1,4 @@
-"""The map of a catalogue: its tools as a graph to search and to walk through."""
+"""The map of a catalog: its tools as a graph to search and to explore."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from urllib.parse import unquote
 from mcpg.documents.model import ToolDocument
 from mcpg.graph.schema import GROUP, PAGE, SYMBOL, THING, TOOL, Network, build_network
 from mcpg.graph.terms import broader_group, group_label
-from mcpg.graph.triples import triples_of
+from mcpg.graph.triples import make_triples
 from mcpg.show.blocks import Chart, CodeSpan, Column, Figure, Section, Table
 from mcpg.show.html import asset, cut, drawing_library, facts, page
 from mcpg.show.reports import zoom_buttons
@@ -32,7 +32,7 @@ _HINT = (
 
 def graph_page(documents: Sequence[ToolDocument]) -> str:
     """Return the map of *documents*, no two with the same node, as HTML text."""
-    network = build_network(triples_of(documents))
+    network = build_network(make_triples(documents))
     sections = [
         Section("map", "Map", (Chart("joined", (map_markup(network),)),), _lead(documents)),
         *_edges_section(network),
@@ -59,8 +59,8 @@ def graph_page(documents: Sequence[ToolDocument]) -> str:
 
 
 def framed_map(documents: Sequence[ToolDocument]) -> str:
-    """Return the map of *documents* alone as HTML text, to be shown within another page."""
-    network = build_network(triples_of(documents))
+    """Return the map of *documents* as HTML text, to be shown within another page."""
+    network = build_network(make_triples(documents))
     return page(
         "graph",
         "Map of the tools",
@@ -77,7 +77,7 @@ def _scripts(network: Network) -> list[str]:
 
 
 def _lead(documents: Sequence[ToolDocument]) -> str:
-    """Return what the number of edges counts, where it is more than the lines between tools."""
+    """Return the lead of the page, with the number of edges that are not lines between tools."""
     ends = {document.uri for document in documents}
     links = [(one, link) for one in documents for link in one.links]
     from_pages = sum(one.is_page for one, _ in links)
@@ -88,9 +88,9 @@ def _lead(documents: Sequence[ToolDocument]) -> str:
         (outward, "to a document that is not here"),
         (loops, "from a document to itself, which is not drawn"),
     ]
-    told = "; ".join(f"{format_count(number, 'edge')} {what}" for number, what in notes if number)
+    counts = "; ".join(f"{format_count(count, 'edge')} {what}" for count, what in notes if count)
     lead = "Tools, and the related tools and next steps that edges lead to."
-    return f"{lead} Among the edges: {told}." if told else lead
+    return f"{lead} Among the edges: {counts}." if counts else lead
 
 
 def _count_servers(network: Network) -> list[tuple[str, int]]:
@@ -106,10 +106,10 @@ _SMALLEST = 3
 
 @dataclass(frozen=True, slots=True)
 class MapClusters:
-    """Tools that stand together on the map, in one colour and under one name.
+    """Tools that are together on the map, in one color and under one name.
 
     Attributes:
-        kind: What they share: "server" or `GROUP`.
+        kind: Their common feature: "server" or `GROUP`.
         sizes: Name and number of tools of each, the largest first; tools of no group come last.
         of: The number of the cluster of each tool, by the number of its node.
     """
@@ -162,9 +162,9 @@ def _build_tool_clusters(network: Network) -> MapClusters:
 
 
 def _choose_groups(network: Network, tools: int) -> dict[int, str]:
-    """Return the group that each tool stands in: a category, or the one with most tools.
+    """Return the group of each tool: a category, or the largest group.
 
-    Groups of few tools, of most tools, and of the tools of one source are passed over.
+    Groups of few tools, of most tools, and of the tools of one source are ignored.
     """
     own = [
         (edge.source, network.nodes[edge.target].label)
@@ -212,7 +212,7 @@ def map_data(network: Network) -> dict[str, Any]:
 
 
 def map_markup(network: Network) -> Markup:
-    """Return the frame that the scripts fill: search, map, clusters, and what is selected."""
+    """Return the frame that the scripts fill: search, map, clusters, and the selection."""
     if not network.nodes:
         return element("p", "There are no tools to draw.")
     kinds = Counter(node.kind for node in network.nodes)

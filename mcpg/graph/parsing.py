@@ -1,8 +1,8 @@
 """Parse RDF of any format into triples, within bounds, since it may come from strangers.
 
 Oxigraph parses; nothing is fetched. Contexts of JSON-LD that a document refers to are put in place
-beforehand, where they are known. What Oxigraph's JSON-LD parser, which reads in one pass, refuses
-for the order of its keys is read by PyLD.
+beforehand, if they are known. Oxigraph's JSON-LD parser reads in one pass; if it refuses the order
+of the keys, PyLD reads the document.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from mcpg.text.json_values import JsonObject, JsonValue
 from mcpg.text.library_errors import rdf_reason
 
 MAX_TRIPLES = 3_000_000
-"""The most triples of a graph that is read: those of some 40,000 tools."""
+"""The most triples of a graph that is read: about 40,000 tools."""
 
 MAX_LITERAL = 16 * 1024 * 1024
 """Longest value that is read, in characters."""
@@ -34,7 +34,7 @@ MAX_LITERAL = 16 * 1024 * 1024
 MAX_ENTITIES, MAX_CONTEXTS = 16 * 1024 * 1024, 64 * 1024 * 1024
 
 ANONYMOUS = "_:"
-"""What the name of a blank node begins with."""
+"""The beginning of the name of a blank node."""
 
 
 class RdfFormat(StrEnum):
@@ -71,7 +71,7 @@ _QUAD = re.compile(
 
 
 def detect_format(place: str, text: str) -> RdfFormat:
-    """Return the format of *text*: that of the extension of *place*, else what it looks like."""
+    """Return the format of *text*: by the extension of *place*, else by its beginning."""
     ends = (form for end, form in EXTENSIONS.items() if place.casefold().endswith(end))
     stated = next(ends, None)
     # OWL is written in any format.
@@ -87,7 +87,7 @@ def detect_format(place: str, text: str) -> RdfFormat:
 def triples_in(
     text: str, form: RdfFormat, place: str, contexts: Mapping[str, Any] | None = None
 ) -> Iterator[Triple]:
-    """Return the triples of *text* in its order, those of named graphs among them.
+    """Return the triples of *text* in its order, also those of named graphs.
 
     Blank nodes are numbered in the order in which they come. *place* is what to call the text in
     messages, and *contexts* the documents of contexts that JSON-LD may refer to, by IRI.
@@ -98,7 +98,7 @@ def triples_in(
     if form is RdfFormat.JSON_LD:
         value, *more = parse_json_documents(text, place)
         if more:
-            raise _make_error("holds several JSON values", place, "put them into one array")
+            raise _make_error("has several JSON values", place, "put them into one array")
         return _limit_triples(_parse_json_ld(value, text, place, contexts or {}), place)
     if form is RdfFormat.RDF_XML:
         _check_entities(text, place)
@@ -154,13 +154,13 @@ def _name_node(term: Any, known: dict[str, str]) -> str:
     if isinstance(term, pyoxigraph.BlankNode):
         name = f"{ANONYMOUS}{term.value}"
         return known.setdefault(name, f"{ANONYMOUS}b{len(known)}")
-    raise SyntaxError("a triple within a triple, or a variable, is nothing that documents state")
+    raise SyntaxError("a triple within a triple, or a variable, is not a statement of documents")
 
 
 _ENTITY = re.compile(r"<!ENTITY\s+([\w.:-]+)\s+(?:\"([^\"]*)\"|'([^']*)')\s*>")
 _ANY_ENTITY = re.compile(r"<!ENTITY")
 _REFERENCE = re.compile(r"&([\w.:-]+);")
-# A character by its number, and what every XML document may name.
+# A character by its number, and the names that every XML document may use.
 _HARMLESS = re.compile(r"&(?:#[0-9]+|#x[0-9A-Fa-f]+|amp|lt|gt|quot|apos);")
 
 
@@ -168,7 +168,7 @@ def _check_entities(text: str, place: str) -> None:
     remedy = "write the values out"
     entities = {found[1]: found[2] or found[3] or "" for found in _ENTITY.finditer(text)}
     if len(_ANY_ENTITY.findall(text)) != len(entities):
-        message = "declares an entity that is external, repeated or none of a text"
+        message = "declares an entity that is external, repeated or not a text"
         raise _make_error(message, place, remedy)
     if any("&" in _HARMLESS.sub("", value) for value in entities.values()):
         raise _make_error("declares an entity that refers to another", place, remedy)
@@ -181,7 +181,7 @@ def _check_entities(text: str, place: str) -> None:
 def _parse_json_ld(
     data: JsonValue, text: str, place: str, contexts: Mapping[str, Any]
 ) -> Iterator[Triple]:
-    """Return the triples of *data*, which is the JSON-LD document *text* where that is given."""
+    """Return the triples of *data*, which is the JSON-LD document *text* if that is given."""
     known = {CONTEXT_IRI: {"@context": context()}, **contexts}
     try:
         whole = _ContextFiller(known).fill(data)
@@ -273,7 +273,7 @@ def _make_json_ld_error(reason: str, place: str) -> SourceError:
     return _make_error(
         f"cannot be read as JSON-LD: {reason}",
         place,
-        "check it with any JSON-LD processor; contexts are never fetched, so a document holds its"
+        "check it with any JSON-LD processor; contexts are never fetched, so a document has its"
         f" own or refers to {CONTEXT_IRI!r}",
     )
 

@@ -1,4 +1,4 @@
-"""What the room of linked data registers."""
+"""The registrations of the room of linked data."""
 
 from __future__ import annotations
 

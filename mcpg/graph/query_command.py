@@ -150,7 +150,7 @@ def search(
         else:
             write_listing(_list_matches(found), form, output)
         if not found.matches:
-            output.note("no match: try other words, or `mcpg graph schema` for what there is")
+            output.note("no match: try other words, or see the content in `mcpg graph schema`")
     return ExitCode.DONE if found.matches else ExitCode.FINDINGS
 
 
@@ -189,7 +189,7 @@ def _make_searcher(
     asked: dict[str, Any],
     base: str | None,
 ) -> GraphSearcher:
-    """Return what searches the graph; *asked* are the options of a search of tools."""
+    """Return the searcher of the graph; *asked* are the options of a search of tools."""
 
     def search_ranked(query: str, limit: int) -> Iterator[tuple[str, float]]:
         result = engine.search(query, limit=limit, **asked)
@@ -212,7 +212,7 @@ _GAP = "  "
 
 
 def read_query(argument: str) -> str:
-    """Return the query that *argument* is, or that stands in the file of that name; - is stdin."""
+    """Return *argument*, a query, or the query in the file of that name; - is stdin."""
     if argument == "-":
         data, place = standard_input(_LARGEST), "standard input"
     elif "{" not in argument and is_file(argument):
@@ -230,7 +230,7 @@ def read_query(argument: str) -> str:
 def write_answer(
     answer: SparqlAnswer, form: str | None, output: Output, *, is_wide: bool = False
 ) -> None:
-    """Write *answer* to *output* in the format *form*, or in the one that suits it.
+    """Write *answer* to *output* in the format *form*, or in the default for its kind.
 
     In a table that *is_wide* no value is cut, however narrow the terminal is.
     """
@@ -239,7 +239,7 @@ def write_answer(
     if is_graph != (form == "turtle"):
         content, forms = ("triples", "turtle") if is_graph else ("rows", "any other format")
         raise UsageError(
-            f"the answer has {content}, which {form} cannot hold",
+            f"the answer has {content}, which {form} cannot represent",
             place="--format",
             remedy=f"use {forms}, or leave it out",
         )
@@ -273,7 +273,7 @@ class _WholeRows(Screen):
 
 
 def find_base_iri(settings: Settings) -> str | None:
-    """Return the base IRI that the settings state, `None` for the usual one."""
+    """Return the base IRI in the settings, `None` for the default."""
     stated = settings.find("graph.base_iri")
     return None if stated is None else checked_base(stated.value, stated.origin)
 
@@ -298,7 +298,7 @@ def cached_graph(
     return CachedGraph(read, entry, base)
 
 
-_ENABLED = b"enabled"  # is no base IRI
+_ENABLED = b"enabled"  # is not a base IRI
 
 SPARQL_EXAMPLES = """\
 mcpg graph sparql 'SELECT ?id ?name { ?tool mcpg:toolId ?id ; schema:name ?name } ORDER BY ?id'
@@ -430,7 +430,7 @@ _MEANINGS = {
 
 
 def result_blocks(found: GraphSearchResult, *, explain: bool) -> Iterator[Block]:
-    """Return matches, what comes with them, the meaning of the scores, and perhaps the queries."""
+    """Return matches, their companions, the meaning of the scores, and perhaps the queries."""
     yield Entries(
         "match", tuple(_make_entry(rank, one) for rank, one in enumerate(found.matches, 1))
     )
@@ -482,7 +482,7 @@ def _label(match: GraphMatch) -> CodeSpan:
 
 
 def schema_blocks(found: GraphSchema) -> list[Block]:
-    """Return prefixes, classes, predicates, and what a search reads."""
+    """Return prefixes, classes, predicates, and the predicates that a search reads."""
     prefixes = tuple((CodeSpan(prefix), CodeSpan(iri)) for prefix, iri in found.prefixes.items())
     classes = tuple(
         (CodeSpan(shorten_iri(one.iri)), f"{one.count:,}", CodeSpan(one.example))

@@ -15,16 +15,16 @@ from mcpg.graph import terms as v
 from mcpg.graph.search.model import DEFAULT_PROFILE, SearchProfile
 from mcpg.graph.sparql_worker import shorten_iri
 from mcpg.graph.terms import PREFIXES, RDF_TYPE, RdfLiteral, Triple, compact_iri, terms
-from mcpg.graph.triples import triples_of
+from mcpg.graph.triples import make_triples
 from mcpg.relations.edges import EdgeKind, EdgeOrigin
 from mcpg.values import SHOWN_DECIMALS, to_json
 
 TOOL, PAGE, GROUP, SYMBOL, THING = "tool", "page", "group", "symbol", "thing"
 """The kinds of nodes: a tool, a document of none, a group of tools, a symbol of source code, and
-what else edges reach."""
+other targets of edges."""
 
 LINKS = (v.KB_RELATED_TO, v.KB_NEXT_STEP, v.KB_MEMBER_OF)
-"""The predicates whose objects are nodes even where nothing else is known of them."""
+"""The predicates whose objects are nodes even if nothing else is known of them."""
 
 # The first class that a node has decides.
 _KINDS = {
@@ -33,7 +33,7 @@ _KINDS = {
     v.SCHEMA_DEFINED_TERM: GROUP,
     v.MCPG_SYMBOL: SYMBOL,
 }
-# What describes another node, or the vocabulary, is part of a drawing in another way or not at all.
+# Statements about another node, or the vocabulary, are drawn in another way or not at all.
 _HIDDEN = {v.MCPG_PARAMETER, v.MCPG_EXAMPLE, v.MCPG_SECTION, v.MCPG_SOURCE, v.RDF_STATEMENT} | {
     v.SKOS_CONCEPT_SCHEME
 }
@@ -48,9 +48,9 @@ class NetworkNode:
     Attributes:
         iri: Its IRI.
         kind: `TOOL`, `PAGE`, `GROUP`, `SYMBOL` or `THING`.
-        label: What to call it: the tool's id, the name, or the IRI where there is neither.
+        label: Its name on the map: the tool's id, the name, or else the IRI.
         title: The name for people.
-        description: What it is, or "".
+        description: Its description, or "".
         source: The source of a tool, the folder of a source file or symbol, or "".
     """
 
@@ -69,7 +69,7 @@ class NetworkEdge:
     Attributes:
         source: Place of the node that it leaves, counted from 0.
         target: Place of the node that it reaches.
-        name: What it says, as JSON-LD has it: `related`, `nextSteps`, `groups`, ...
+        name: Its kind, as in JSON-LD: `related`, `nextSteps`, `groups`, ...
         weight: Its strength in (0, 1].
         reason: Why, for people, or "".
         origin: `authored`, `observed`, `schema` or `inferred`.
@@ -86,7 +86,7 @@ class NetworkEdge:
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """What is drawn: nodes as the triples name them first, edges in the order of their triples."""
+    """The drawing: nodes in the order of their first mention, edges in that of their triples."""
 
     nodes: tuple[NetworkNode, ...]
     edges: tuple[NetworkEdge, ...]
@@ -102,10 +102,10 @@ class _SubjectFacts:
 
 
 def build_network(triples: Iterable[Triple]) -> Network:
-    """Return what *triples* say as nodes and edges.
+    """Return *triples* as nodes and edges.
 
-    Parameters, examples, sources and statements are no nodes; a statement's weight and reason stand
-    at the edge that it is about.
+    Parameters, examples, sources and statements are not nodes; a statement's weight and reason
+    belong to the edge that it is about.
     """
     facts = _collect_facts(triples)
     drawn = {iri: one for iri, one in facts.items() if _HIDDEN.isdisjoint(one.types)}
@@ -181,7 +181,7 @@ def _make_edge(
         places[target],
         term.name if term else compact_iri(predicate),
         predicate,
-        # An author may write something that is none.
+        # An author may write an invalid value.
         weight if 0 < weight <= 1 else 1.0,
         texts.get(v.MCPG_REASON, ""),
         texts.get(v.MCPG_ORIGIN, "authored"),
@@ -238,7 +238,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """What a graph is made of.
+    """The parts of a graph in numbers.
 
     Attributes:
         things: How many topics and things documents name.
@@ -272,7 +272,7 @@ class Statistics:
 def compute_statistics(
     documents: Mapping[str, ToolDocument], pages: Sequence[ToolDocument] = (), *, top: int = 10
 ) -> Statistics:
-    """Count what the graph of *documents*, by tool id, and *pages* is made of.
+    """Count the parts of the graph of *documents*, by tool id, and *pages*.
 
     Links are resolved. *top* is the most hubs and groups to name.
     """
@@ -410,7 +410,7 @@ def select_subgraph(documents: Iterable[ToolDocument], uris: Collection[str]) ->
 
 
 NODE = "IRI"
-"""The class of objects of which the graph says nothing."""
+"""The class of objects that the graph has no statement about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -429,8 +429,8 @@ class PredicateUse:
     Attributes:
         count: How many triples have it.
         subjects: IRIs of the classes of its subjects, the most frequent first.
-        objects: IRIs of the classes or datatypes of its objects, likewise; `NODE` for a node
-            without a class.
+        objects: IRIs of the classes or datatypes of its objects, most frequent first; `NODE` for
+            a node without a class.
         example: Its first object: an IRI or a value, whole.
     """
 
@@ -443,7 +443,7 @@ class PredicateUse:
 
 @dataclass(frozen=True, slots=True)
 class GraphSchema:
-    """What a graph holds, by namespaces, classes and predicates, and what a search of it reads."""
+    """The content of a graph, by namespaces, classes and predicates, and the search profile."""
 
     triples: int
     prefixes: Mapping[str, str]
@@ -468,7 +468,7 @@ class GraphSchema:
         }
 
     def facts(self) -> dict[str, Any]:
-        """Return what depends on the documents, as `GraphSchema.of_facts` reads it."""
+        """Return the parts that depend on the documents, as `GraphSchema.of_facts` reads them."""
         return {
             "triples": self.triples,
             "classes": [to_json(one) for one in self.classes],
@@ -477,7 +477,7 @@ class GraphSchema:
 
     @classmethod
     def of_facts(cls, facts: Mapping[str, Any], profile: SearchProfile = DEFAULT_PROFILE) -> Self:
-        """Return the schema whose `facts` these are."""
+        """Return the schema with these `facts`."""
         classes = tuple(ClassUse(**one) for one in facts["classes"])
         predicates = tuple(
             PredicateUse(
@@ -492,17 +492,17 @@ class GraphSchema:
         return cls(facts["triples"], PREFIXES, classes, predicates, profile)
 
 
-def schema_of(
+def build_schema(
     documents: Iterable[ToolDocument], profile: SearchProfile = DEFAULT_PROFILE
 ) -> GraphSchema:
     """Describe the graph of *documents*, no two with the same node, for a search by *profile*."""
-    return schema_of_triples(triples_of(documents), profile)
+    return schema_of_triples(make_triples(documents), profile)
 
 
 def schema_of_triples(
     triples: Iterable[Triple], profile: SearchProfile = DEFAULT_PROFILE
 ) -> GraphSchema:
-    """Describe the graph of *triples*; see `schema_of`."""
+    """Describe the graph of *triples*; see `build_schema`."""
     triples = list(triples)
     types: dict[str, list[str]] = defaultdict(list)
     instances: dict[str, list[str]] = defaultdict(list)

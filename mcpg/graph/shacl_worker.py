@@ -37,7 +37,7 @@ class OxigraphView(SimpleMemory):
         self._graph = rdflib.Graph(self, bind_namespaces="none")
 
     def triples(self, triple_pattern: Any, context: Any = None) -> Iterator[Any]:
-        """Return the triples of *triple_pattern*, in which `None` stands for any term."""
+        """Return the triples of *triple_pattern*, in which `None` matches any term."""
         _ = context  # there is one graph
         subject, predicate, value = triple_pattern
         if isinstance(subject, rdflib.Literal) or not isinstance(predicate, rdflib.URIRef | None):
@@ -90,7 +90,7 @@ Check: TypeAlias = Callable[[Facts, Sequence[Value]], bool]
 """From the facts of a focus node, and its values, to whether it surely conforms."""
 
 _TARGETS = (SH.targetNode, SH.targetClass, SH.targetSubjectsOf, SH.targetObjectsOf)
-# What neither constrains nor is a parameter of a constraint.
+# Predicates that neither constrain nor are a parameter of a constraint.
 _SILENT = {
     *_TARGETS,
     *(SH[name] for name in ("message", "severity", "name", "description", "order", "group")),
@@ -117,7 +117,7 @@ _KINDS = {
 
 
 class _UnprovableError(Exception):
-    """A shape has something that is not looked at here."""
+    """A shape has a part that is not examined here."""
 
 
 class ShaclPrefilter:
@@ -130,7 +130,7 @@ class ShaclPrefilter:
         self._checks: dict[Any, Callable[[Value, Facts], bool]] = {}
 
     def narrow(self) -> None:
-        """Make the suspects of each shape its only targets, where the shape can be narrowed."""
+        """Make the suspects of each shape its only targets, if the shape can be narrowed."""
         targeted = {shape for target in _TARGETS for shape in self._shapes.subjects(target)}
         for shape in sorted(targeted):
             try:
@@ -173,7 +173,7 @@ class ShaclPrefilter:
         return found
 
     def _compile_shape(self, shape: Any, above: tuple[Any, ...]) -> Callable[[Value, Facts], bool]:
-        """Return the function that proves that a node, of which the facts are given, conforms."""
+        """Return the function that proves, from the facts of a node, that it conforms."""
         if shape not in self._checks:
             extended = ((None, SH.parameter, None), (shape, RDF.type, RDFS.Class))
             if shape in above or any(one in self._shapes for one in extended):
@@ -412,7 +412,7 @@ def load(head: Mapping[str, Any], data: bytes) -> Callable[[dict[str, Any]], Any
 
     It returns the members of a `mcpg.graph.validation.ShaclResult` for each result, or the reason
     why there are none. From now on this process has no way to the network, and the memory that
-    *head* grants beyond what it has taken.
+    *head* grants beyond its present size.
     """
     sys.addaudithook(_refuse_network)
     logging.disable(logging.CRITICAL)
@@ -425,7 +425,7 @@ def load(head: Mapping[str, Any], data: bytes) -> Callable[[dict[str, Any]], Any
         except RecursionError:
             return "they refer to one another without an end"
         except MemoryError:
-            raise  # and end: what the library holds is not given back
+            raise  # and end: the memory of the library is not given back
         except Exception as fault:  # noqa: BLE001 - whatever ends a library's work is its answer
             cause: BaseException = fault
             while cause.__cause__ is not None or cause.__context__ is not None:

@@ -1,8 +1,8 @@
 """The SPARQL endpoint: read-only queries in, bounded results out.
 
 A query is checked before it runs: its form, its length and its `SERVICE` endpoints. Strings,
-comments and IRIs are told apart as in the grammar of SPARQL 1.1 (terminals [139] to [160]), so that
-a word within them is not taken for a keyword.
+comments and IRIs are distinguished as in the grammar of SPARQL 1.1 (terminals [139] to [160]), so
+that a word within them is not mistaken for a keyword.
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ class EndpointBlockedError(UsageError):
 
 
 class EndpointInvalidError(UsageError):
-    """What should be the address of an endpoint is none."""
+    """The address of an endpoint is invalid."""
 
 
 class _EndpointFailedError(Exception):
-    """An endpoint did not answer as it should; says how."""
+    """An endpoint did not answer as it should; the message explains."""
 
 
 class _NoRedirectHandler(urllib.request.HTTPRedirectHandler):
-    """Follows no redirection: where it leads is on nobody's list."""
+    """Follows no redirection: its target is on no list of allowed endpoints."""
 
     def redirect_request(self, *_: Any) -> None:
         return None
@@ -68,7 +68,7 @@ class FederationProxy:
         self._path = secrets.token_urlsafe(24)
         self._server: ThreadingHTTPServer | None = None
         self._failures: list[str] = []
-        # Neither proxies of the environment nor redirections: the address is what it is.
+        # Neither proxies of the environment nor redirections: the address is used as given.
         self._opener = urllib.request.build_opener(
             urllib.request.ProxyHandler({}), _NoRedirectHandler
         )
@@ -143,7 +143,7 @@ class FederationProxy:
 
 
 def check_endpoint(address: str) -> str:
-    """Return *address* if an endpoint may be asked there: with https, or with http on this machine.
+    """Return *address* if an endpoint may be there: with https, or with http on this machine.
 
     Raises:
         EndpointInvalidError: It may not.
@@ -175,13 +175,13 @@ def _make_handler(proxy: FederationProxy) -> type[BaseHTTPRequestHandler]:
             self.send_response(status)
             self.send_header("Content-Type", kind)
             self.send_header("Content-Length", str(len(data)))
-            # Whoever asked may have been ended meanwhile.
+            # The client may have ended meanwhile.
             with suppress(OSError):
                 self.end_headers()
                 self.wfile.write(data)
 
         def log_message(self, *_: Any) -> None:
-            """Return nothing: nobody asked."""
+            """Log nothing."""
 
     return Handler
 
@@ -207,7 +207,7 @@ _LAST_CHARACTER = 0x10FFFF
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """Where a query asks another endpoint, and where the term that stands for it begins and ends.
+    """A call of another endpoint in a query, and the span of the term for the endpoint.
 
     The term is an IRI in angle brackets, a prefixed name, or a variable.
     """
@@ -266,7 +266,7 @@ def _list_tokens(query: str) -> list[tuple[str | None, str, int]]:
 
 
 def _sort_variables(query: str, variables: Sequence[str]) -> Sequence[str]:
-    """Return *variables*, those of `SELECT *` in the order in which the *query* names them."""
+    """Return *variables*, for `SELECT *` in the order in which the *query* names them."""
     tokens = _list_tokens(query)
     words = [text.upper() for _, text, _ in tokens]
     place = words.index("SELECT") + 1 if "SELECT" in words else len(words)
@@ -289,13 +289,13 @@ _SHARE_OF_OTHERS = 0.8
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one query may take.
+    """Limits of one query.
 
     Attributes:
         seconds: Of time, for the whole of it.
-        rows: Rows or triples of the answer; what is beyond them is cut, and said.
-        size: Bytes of the answer, likewise; and of what another endpoint answers.
-        memory: Bytes beyond the graph itself, where the system knows such a bound.
+        rows: Rows or triples of the answer; the rest is cut, and this is reported.
+        size: Bytes of the answer, and of answers of other endpoints; the rest is cut.
+        memory: Bytes beyond the graph itself, if the system has such a bound.
     """
 
     seconds: float = 10.0
@@ -309,7 +309,7 @@ class SparqlEndpoint:
 
     Queries are evaluated by Oxigraph in a process of its own, which is started with the first one
     and kept for the next. A query that takes too long ends that process. Queries of several threads
-    are answered one after the other.
+    are answered in turn.
     """
 
     def __init__(
@@ -319,13 +319,13 @@ class SparqlEndpoint:
         services: Collection[str] = (),
         limits: Limits | None = None,
     ) -> None:
-        """Prepare to answer about *documents*, of which those with the same node count once.
+        """Prepare to answer about *documents*; those with the same node count once.
 
         Nothing is started yet. *services* are addresses of endpoints that `SERVICE` may ask, each
         as queries write it.
 
         Raises:
-            UsageError: An address of *services* is none, or is neither safe nor local.
+            UsageError: An address of *services* is invalid, or is neither safe nor local.
         """
         # Kept, for a process that was ended is followed by another.
         if isinstance(documents, CachedGraph):
@@ -354,7 +354,7 @@ class SparqlEndpoint:
         self.close()
 
     def close(self) -> None:
-        """End what runs; another query would start it again."""
+        """End the process; another query would start it again."""
         with self._lock:
             self._end()
             if self._proxy is not None:
@@ -365,7 +365,7 @@ class SparqlEndpoint:
 
         Raises:
             UsageError: It is an update, or asks an endpoint that it may not ask.
-            InputError: It is no SPARQL, or cannot be answered within the limits.
+            InputError: It is not SPARQL, or cannot be answered within the limits.
         """
         if len(text) > LONGEST:
             message = f"the query has more than {LONGEST:,} characters"
@@ -394,7 +394,7 @@ class SparqlEndpoint:
         in its text must be those that the process finds which evaluates it.
         """
         proxy = self._proxy = self._proxy or self._make_proxy()
-        # What went wrong too late for an earlier query is nothing to this one.
+        # A failure too late for an earlier query does not concern this one.
         proxy.failures()
         services = services_in(query)
         stated = [service.endpoint for service in services if service.endpoint is not None]

@@ -1,4 +1,4 @@
-"""What rdflib's parser says of a query; slow to import, and few queries need it."""
+"""rdflib's parser of queries; slow to import, and few queries need it."""
 
 from __future__ import annotations
 

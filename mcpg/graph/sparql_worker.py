@@ -20,7 +20,7 @@ from mcpg.text.json_values import JsonObject
 from mcpg.text.safeyaml import UNSAFE, turtle_form
 
 SELECT, ASK, GRAPH = "select", "ask", "graph"
-"""What an answer holds: rows, a truth, or triples."""
+"""The kinds of answers: rows, a truth value, or triples."""
 
 _MOST_FOR_GRAPH = 8 * 1024 * 1024 * 1024
 _PARSER = "mcpg.graph.sparql_parser"
@@ -70,9 +70,9 @@ class SparqlAnswer:
         triples = [quad.triple for quad in quads]
         form = pyoxigraph.RdfFormat.TURTLE
         written = pyoxigraph.serialize(triples, format=form, prefixes=dict(PREFIXES))
-        # A line of Turtle ends at U+000A alone, and no text holds one as it is.
+        # A line of Turtle ends only at U+000A, and no text contains one as it is.
         lines = [
-            # What would steer a terminal is escaped; only tabs stand outside strings.
+            # Sequences that would steer a terminal are escaped; only tabs occur outside strings.
             "\t".join(UNSAFE.sub(turtle_form, part) for part in line.split("\t"))
             for line in (written or b"").decode().split("\n")
         ]
@@ -82,7 +82,7 @@ class SparqlAnswer:
 
 
 def format_term(term: dict[str, Any] | None) -> str:
-    """Return *term* for people: a literal's text, an IRI with its prefix where it has one."""
+    """Return *term* for people: a literal's text, an IRI with its prefix if it has one."""
     if term is None:
         return ""
     if term["type"] == "uri":
@@ -93,12 +93,12 @@ def format_term(term: dict[str, Any] | None) -> str:
     return _plain(term)
 
 
-# As the grammar of SPARQL has it, but for what a backslash would have to escape.
+# As in the grammar of SPARQL, except names that need a backslash.
 _LOCAL_NAME = re.compile(r"\w(?:[\w.-]*[\w-])?")
 
 
 def shorten_iri(iri: str) -> str:
-    """Return *iri* with a prefix that every query has, where one fits."""
+    """Return *iri* with a prefix that every query has, if one fits."""
     return abbreviate_iri(iri, _LOCAL_NAME.fullmatch) or iri
 
 
@@ -117,7 +117,7 @@ def load(head: Mapping[str, Any], data: bytes) -> Callable[[dict[str, Any]], dic
     """Load a graph, and return the function that answers requests.
 
     *head* has how much `memory` may be taken beyond the graph, in bytes, whether queries are to be
-    parsed, as `parses`, and the path of the `store` on disk; *data* is Turtle where there is none.
+    parsed, as `parses`, and the path of the `store` on disk; *data* is Turtle if there is none.
     """
     bound_memory(_MOST_FOR_GRAPH)
     if head.get("store"):

@@ -1,6 +1,6 @@
 """Literals, the vocabulary, the JSON-LD context and the IRIs of the graph.
 
-The vocabulary is that of schema.org, SKOS, PROV, the .NET library, and `data/ontology.ttl`. IRIs
+The vocabulary comes from schema.org, SKOS, PROV, the .NET library, and `data/ontology.ttl`. IRIs
 are plain texts, the same for the same document on every machine; no node is blank.
 """
 
@@ -149,7 +149,7 @@ _UNPAIRED = re.compile("[\ud800-\udfff]")
 class RdfLiteral(NamedTuple):
     """A value: its lexical form without unpaired surrogates, the IRI of its type, its language tag.
 
-    The language is "" unless the type is that of texts in a language.
+    The language is "" unless the type is `rdf:langString`.
     """
 
     text: str
@@ -167,15 +167,15 @@ def plain(text: str) -> RdfLiteral:
 
 
 def json_value(value: JsonObject) -> RdfLiteral:
-    """Return a JSON object as an rdf:JSON value, its members in the order in which they stand."""
+    """Return a JSON object as an rdf:JSON value, with its members in their order."""
     return RdfLiteral(_UNPAIRED.sub("\ufffd", write_exact_json(value)), RDF_JSON)
 
 
 CONTEXT_IRI = "urn:mcpg:context"
-"""The name by which a JSON-LD document may refer to the context instead of holding it."""
+"""The name by which a JSON-LD document may refer to the context instead of including it."""
 
 REFERENCE = "@id"
-"""The kind of value that is no datatype: an IRI."""
+"""The kind of value that is not a datatype: an IRI."""
 
 
 class ContextTerm(NamedTuple):
@@ -184,7 +184,7 @@ class ContextTerm(NamedTuple):
     Attributes:
         name: The key.
         kind: `REFERENCE`, or the IRI of the datatype of its values.
-        is_set: Whether its values always stand in an array.
+        is_set: Whether its values are always in an array.
     """
 
     name: str
@@ -194,7 +194,7 @@ class ContextTerm(NamedTuple):
 
 @cache
 def context_text() -> str:
-    """Return the file of the context, a JSON object with the one key `@context`."""
+    """Return the file of the context, a JSON object with only the key `@context`."""
     return (files("mcpg.graph") / "data" / "context.jsonld").read_text("utf-8")
 
 
@@ -250,7 +250,7 @@ def compact_iri(iri: str) -> str:
 
 
 def abbreviate_iri(iri: str, fits: Callable[[str], object]) -> str | None:
-    """Return *iri* with the first prefix after which what is left *fits*; `None` for none."""
+    """Return *iri* with the first prefix whose local name *fits*; `None` for none."""
     for prefix, namespace in PREFIXES.items():
         local = iri.removeprefix(namespace)
         if local != iri and fits(local):
@@ -259,21 +259,21 @@ def abbreviate_iri(iri: str, fits: Callable[[str], object]) -> str | None:
 
 
 SOURCES = f"{BASE}source:"
-"""What the IRI of a source begins with."""
+"""The beginning of the IRI of a source."""
 
 GROUP_SCHEME = f"{BASE}groups"
 """The concept scheme that every group belongs to."""
 
 _FOLDERS = ("tools/", "code/")
 _DOCUMENTS = tuple(f"{BASE}{folder}" for folder in _FOLDERS)
-# As the .NET library has them: the canonical URIs of tools, and what is known by a label alone.
+# As in the .NET library: the canonical URIs of tools, and things known only by a label.
 _LABELS_OF_KB = f"{KB.removesuffix('vocab:')}/id/"
 _NEUTRAL = {
     **{f"{BASE_URI}{folder}": f"{BASE}{folder}" for folder in _FOLDERS},
     _LABELS_OF_KB: LABELS,
 }
 
-# A scheme, and either no host or one with nothing odd in it: no `[`, no port that is no number.
+# A scheme, and either no host or one with nothing odd in it: no `[`, no port but a number.
 _ABSOLUTE = re.compile(
     r"[A-Za-z][A-Za-z0-9+.-]*:"
     r"(?:(?!//)\S|//(?:[^\s/?#\[\]@]*@)?[^\s/?#\[\]@:]*(?::[0-9]*)?(?=[/?#]|\Z))"
@@ -281,11 +281,11 @@ _ABSOLUTE = re.compile(
 
 
 def node_iri(name: str) -> str:
-    """Return the IRI of what a document calls *name*.
+    """Return the IRI of the thing that a document calls *name*.
 
-    An absolute IRI stands for itself, with what no IRI may hold percent-encoded, and one that
-    begins with a prefix of `PREFIXES`, such as `schema:Thing`, for what it abbreviates. Those of
-    the .NET library, and any other text, which is a label, stand below `BASE`.
+    An absolute IRI is kept, with invalid characters percent-encoded; a name with a prefix of
+    `PREFIXES`, such as `schema:Thing`, is expanded. IRIs of the .NET library, and labels, which
+    are any other text, go below `BASE`.
     """
     if _ABSOLUTE.match(name) is None:
         return label_iri(name)
@@ -306,7 +306,7 @@ def source_iri(source_id: str) -> str:
 
 
 def neutral(iri: str) -> str:
-    """Return *iri*, but below `BASE` where the .NET library has its own address for it."""
+    """Return *iri*, but below `BASE` if the .NET library has its own address for it."""
     for foreign, own in _NEUTRAL.items():
         if iri.startswith(foreign):
             return f"{own}{iri.removeprefix(foreign)}"
@@ -314,7 +314,7 @@ def neutral(iri: str) -> str:
 
 
 def document_uri(node: str) -> str:
-    """Return the canonical URI of the document whose node is *node*, unless it states another."""
+    """Return the canonical URI of the document with the node *node*, unless it has another."""
     return f"{BASE_URI}{node.removeprefix(BASE)}" if node.startswith(_DOCUMENTS) else node
 
 
@@ -322,13 +322,13 @@ _OF_SOURCE = re.compile(r"source-domain:([^:]*):(.*)", re.DOTALL)
 
 
 def broader_group(name: str) -> str | None:
-    """Return the group of which the group *name* is the part of one source, `None` for none."""
+    """Return the group that the group *name* is one source's part of, `None` for none."""
     found = _OF_SOURCE.fullmatch(name)
     return f"domain:{found[2]}" if found else None
 
 
 def group_label(name: str) -> str:
-    """Return what to call the group *name* to people."""
+    """Return the name of the group *name* for people."""
     found = _OF_SOURCE.fullmatch(name)
     if found:
         return f"{found[2]} of {found[1]}"
@@ -338,15 +338,15 @@ def group_label(name: str) -> str:
     return rest if kind == "domain" else f"{rest} ({kind})"
 
 
-# The kinds of groups that are made of what tools have in common.
+# The kinds of groups that are made of common features of tools.
 _GENERATED = re.compile(r"(?:domain|source-domain|category):")
 
 
 def checked_base(base: str, place: str = "--base-iri") -> str:
-    """Return *base*, below which the IRIs of a project's graph can stand; *place* is what sets it.
+    """Return *base* if the IRIs of a project's graph can begin with it; *place* is what sets it.
 
     Raises:
-        UsageError: It is no absolute IRI that ends in a slash or a colon.
+        UsageError: It is not an absolute IRI that ends in a slash or a colon.
     """
     fault = ""
     if _ABSOLUTE.match(base) is None or escape_iri(base) != base:
@@ -364,7 +364,7 @@ def checked_base(base: str, place: str = "--base-iri") -> str:
 def rebase_triples(triples: Iterable[Triple], base: str) -> Iterator[Triple]:
     """Return *triples* with all that is the project's own below *base* instead of `BASE`.
 
-    Groups that are made of what tools have in common are the project's own as well.
+    Groups that are made of common features of tools are also the project's own.
     """
     rename = cache(partial(rebased_iri, base=base))
     for subject, predicate, value in triples:
@@ -384,7 +384,7 @@ def rebased_iri(iri: str, base: str) -> str:
 
 
 def original_iri(iri: str, base: str) -> str:
-    """Return the IRI that `rebased_iri` makes *iri* of; that of the .NET library likewise."""
+    """Return the IRI that `rebased_iri` turns into *iri*, also for IRIs of the .NET library."""
     own = iri.removeprefix(base)
     if own == iri or base == BASE:
         return neutral(iri)
@@ -401,9 +401,9 @@ _MOST_NAMES = 3
 
 
 def unknown_names(names: Iterable[str], declared: Collection[str] = ()) -> dict[str, list[str]]:
-    """Return those of the prefixed *names* that nothing defines, each with the likeliest others.
+    """Return the prefixed *names* that nothing defines, each with the likeliest others.
 
-    Others have the same name under another prefix, or a like one; they are looked for of the first
+    Others have the same name under another prefix, or a like one; they are suggested for the first
     fifty. Variables are left out. *declared* are the prefixes that the query declares itself.
     """
     defined = _list_known_names()

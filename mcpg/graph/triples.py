@@ -1,9 +1,9 @@
 """Documents as triples, and triples as JSON-LD nodes.
 
-A tool and its document are one node, as in the .NET library. What hangs on a document alone (its
-parameters, examples, edges) has an IRI below the document's own, so that no node is blank. JSON-LD
-nodes equal those of a JSON-LD processor's compaction but for `@type` within values, and are made
-fifty times as fast.
+A tool and its document are one node, as in the .NET library. Parts that belong only to a document
+(parameters, examples, edges) have an IRI below the document's own, so that no node is blank.
+JSON-LD nodes equal those of a JSON-LD processor's compaction except for `@type` within values, and
+are made fifty times as fast.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ ENTRY_TYPES: Mapping[str, str] = {
     "scholarlyarticle": f"{v.SCHEMA}ScholarlyArticle",
     "blogposting": f"{v.SCHEMA}BlogPosting",
 }
-"""The class of a document by what its author calls it, in lower case."""
+"""The class of a document by its author's name for it, in lower case."""
 
 _PLAIN_NAMES: Mapping[str, str] = {
     iri.rpartition(":" if iri.startswith(v.KB) else "/")[2].casefold(): iri
@@ -66,17 +66,17 @@ _PLAIN_NAMES: Mapping[str, str] = {
         *(f"{v.SCHEMA}creator", f"{v.SCHEMA}hasPart"),
     )
 }
-# Those of the .NET library, which reads them in any case.
+# IRIs of the .NET library, which reads them in any case.
 _IN_ANY_CASE = {iri.casefold(): iri for iri in _PLAIN_NAMES.values()}
 # As N-Triples has it.
 _LANGUAGE = re.compile(r"[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*\Z")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}\Z")
-# The one is written by us alone, the other needs a language.
+# Only this package writes the first, the second needs a language.
 _NOT_PLAIN = {v.RDF_JSON, v.RDF_LANG_STRING}
 
 
 def gather_stated(documents: Sequence[ToolDocument]) -> defaultdict[str, dict[Said, None]]:
-    """Gather what the front matter of *documents* states, by node, each thing once."""
+    """Gather the statements in the front matter of *documents*, by node, each once."""
     stated: defaultdict[str, dict[Said, None]] = defaultdict(dict)
     stating = [document for document in documents if document.further or document.written]
     if stating:
@@ -87,11 +87,11 @@ def gather_stated(documents: Sequence[ToolDocument]) -> defaultdict[str, dict[Sa
 
 
 class _NodeResolver:
-    """The nodes that documents mean by the names that they use; *tools* are those of tools."""
+    """The nodes of names in documents; *tools* are the nodes of tools."""
 
     def __init__(self, documents: Sequence[ToolDocument]) -> None:
         described = [document for document in documents if not document.is_page]
-        # An id that is not there yet is nobody's name.
+        # Without an id, a tool gets a name that no document uses.
         tools = [replace(one.tool, id=one.tool.id or one.uri) for one in described]
         places = ((one.path, one.uri) for one in described)
         addresses = dict(zip((tool.id for tool in tools), places, strict=True))
@@ -180,7 +180,7 @@ def _document_facts(facts: FrontMatterFacts, prefixes: Mapping[str, str]) -> Ite
 def _entity_facts(
     entity: Entity, document: str, prefixes: Mapping[str, str], *, is_topic: bool
 ) -> Iterator[Said]:
-    """Describe a thing: what it is called, what it is, and which document says so."""
+    """Describe a thing: its label, its class, and the document it comes from."""
     yield v.RDF_TYPE, _expand_name(entity.type, prefixes) if entity.type else v.SCHEMA_THING
     if is_topic:
         yield v.RDF_TYPE, v.SKOS_CONCEPT
@@ -192,7 +192,7 @@ def _entity_facts(
 
 
 def _expand_name(name: str, prefixes: Mapping[str, str]) -> str:
-    """Return the IRI of *name*: one of a prefix, an IRI as it stands, or that of a label."""
+    """Return the IRI of *name*: a prefixed name, an IRI as it is, or a label."""
     prefix, colon, local = name.partition(":")
     if colon and prefix in prefixes and not local.startswith("//"):
         return node_iri(f"{prefixes[prefix]}{local}")
@@ -240,12 +240,12 @@ TIERS: Mapping[str, str] = {"cost_tier": v.MCPG_COST_TIER, "latency_tier": v.MCP
 _TRUE, _FALSE = RdfLiteral("true", v.XSD_BOOLEAN), RdfLiteral("false", v.XSD_BOOLEAN)
 
 
-def triples_of(documents: Iterable[ToolDocument], base: str = BASE) -> Iterator[Triple]:
-    """Return what *documents* say, subject after subject, each triple once.
+def make_triples(documents: Iterable[ToolDocument], base: str = BASE) -> Iterator[Triple]:
+    """Return *documents* as triples, subject after subject, each triple once.
 
-    All triples of a subject come together, in the order in which the document states things; groups
-    and sources are described before the first tool that names them. No two documents have the same
-    node, see `distinct_documents`; the IRIs that are the project's own begin with *base*.
+    All triples of a subject come together, in the order of the document; groups and sources are
+    described before the first tool that names them. No two documents have the same node, see
+    `distinct_documents`; the IRIs that are the project's own begin with *base*.
     """
     kept = list(documents)
     stated, found = gather_stated(kept), _describe(kept)
@@ -293,9 +293,9 @@ def _describe(documents: Sequence[ToolDocument]) -> Iterator[Triple]:
 def distinct_documents(
     documents: Iterable[ToolDocument],
 ) -> tuple[list[ToolDocument], list[Diagnostic]]:
-    """Leave out documents whose node another one has already, and say so.
+    """Leave out documents with the node of an earlier one, with diagnostics.
 
-    Two addresses can come to one node when one of them is no valid IRI.
+    Two addresses can become one node if one of them is not a valid IRI.
     """
     kept: dict[str, ToolDocument] = {}
     found: list[Diagnostic] = []
@@ -318,7 +318,7 @@ def number(value: float) -> RdfLiteral:
 def _with_stated(
     triples: Iterable[Triple], stated: dict[str, dict[Said, None]]
 ) -> Iterator[Triple]:
-    """Put what authors state of each node beside what *triples* say of it, and then the rest."""
+    """Add the statements of authors about each node to its *triples*, and then the rest."""
     for node, own in groupby(triples, itemgetter(0)):
         yield from dict.fromkeys((*own, *((node, *said) for said in stated.pop(node, ()))))
     # Things that have no document.
@@ -351,7 +351,7 @@ def _document(document: ToolDocument, handlers: Iterable[str]) -> Iterator[Tripl
     groups = tuple(map(node_iri, document.groups))
     yield from ((node, v.KB_MEMBER_OF, group) for group in dict.fromkeys(groups))
     if groups != document.groups:
-        # All of them, since their order is to be read back as well.
+        # All of them, since their order must also be read back.
         yield from ((node, v.MCPG_STATED_GROUP, plain(name)) for name in document.groups)
     for kind, predicate in PREDICATES.items():
         targets = [node_iri(link.target) for link in document.links if link.kind is kind]
@@ -434,8 +434,8 @@ def _parts(node: str, document: ToolDocument) -> Iterator[Triple]:
 def _sections(node: str, document: ToolDocument) -> Iterator[tuple[str, str]]:
     """Return IRI and heading of each section of the prose of *document*.
 
-    A heading that only repeats the name of the document begins none; pages of source files, whose
-    sections are the same in all, have none.
+    A heading that only repeats the name of the document is not a section; pages of source files,
+    whose sections are the same in all, have none.
     """
     is_code = document.further.get("entry_type") == CODE_ENTRY_TYPE
     if is_code or ("#" not in document.body and "\n" not in document.body):
@@ -463,7 +463,7 @@ def _parameter(part: str, parameter: Parameter) -> Iterator[Triple]:
 
 
 def _relation(part: str, node: str, link: Link) -> Iterator[Triple]:
-    """Describe an edge as a statement: who says so, how surely, and why."""
+    """Describe an edge as a statement, with its weight, reason and origin."""
     target = node_iri(link.target)
     yield part, v.RDF_TYPE, v.RDF_STATEMENT
     yield part, v.RDF_SUBJECT, node
@@ -481,7 +481,7 @@ def _relation(part: str, node: str, link: Link) -> Iterator[Triple]:
         yield part, v.MCPG_STATED_TARGET, plain(link.target)
 
 
-# The keys of a document whose nodes stand within it in framed form.
+# The keys of a document whose nodes are embedded in it in framed form.
 _EMBEDDED = frozenset(
     terms()[one].name
     for one in (
@@ -496,7 +496,7 @@ _DOCUMENT = class_names()[v.KB_MARKDOWN_DOCUMENT]
 def node_objects(triples: Iterable[Triple]) -> Iterator[Node]:
     """Return the node object of each subject of *triples*, nodes referred to by `id`.
 
-    The triples of a subject come one after the other.
+    The triples of a subject must follow each other.
     """
     keys = terms()
     for subject, group in groupby(triples, itemgetter(0)):
@@ -557,7 +557,7 @@ def _format_explicit(value: str | RdfLiteral) -> Any:
         return value.text
     if value.language:
         return {"@language": value.language, "@value": value.text}
-    # The keyword, not our name for it, which rdflib does not know within a value.
+    # The keyword, not our alias for it, which rdflib does not accept within a value.
     return {"@type": compact_iri(value.datatype), "@value": value.text}
 
 

@@ -102,7 +102,7 @@ def _find_reader_problems(batch: SourceBatch, file: str) -> tuple[int, Sequence[
 
 
 def _read_further_texts(folder: str, read: Collection[str]) -> Iterator[SourceDocument]:
-    """Return files of *folder* that are no documents here, but begin as one with front matter.
+    """Return files of *folder* that are not documents here, but begin with front matter.
 
     The .NET library reads every file that decodes as text.
     """
@@ -167,5 +167,5 @@ def findings_text(found: Sequence[ReaderFinding], documents: int, output: Output
     numbers = {one: sum(item.severity == one for item in found) for one in _STYLES}
     verb = "refuses" if numbers[Severity.ERROR] else "loads"
     names = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
-    told = ", ".join(format_count(numbers[one], name) for one, name in names.items())
-    return "\n".join((*lines, f".NET {verb} {format_count(documents, 'document')}: {told}"))
+    counts = ", ".join(format_count(numbers[one], name) for one, name in names.items())
+    return "\n".join((*lines, f".NET {verb} {format_count(documents, 'document')}: {counts}"))

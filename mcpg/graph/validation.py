@@ -43,7 +43,7 @@ from mcpg.graph.terms import (
     part_iri,
     unknown_names,
 )
-from mcpg.graph.triples import PREDICATES, distinct_documents, triples_of
+from mcpg.graph.triples import PREDICATES, distinct_documents, make_triples
 from mcpg.graph.worker import Worker, WorkerEndedError
 from mcpg.sources.model import read_text
 from mcpg.text.json_values import JsonObject, JsonValue
@@ -70,11 +70,11 @@ def shipped_shapes() -> str:
 
 
 def check_shapes(text: str, place: str) -> None:
-    """See that *text*, of the file *place*, is Turtle and asks for nothing that is not done.
+    """Check that *text*, of the file *place*, is Turtle and needs only supported features.
 
     Raises:
-        InputError: It is no Turtle, holds no shape, or needs JavaScript or SHACL's advanced
-            features; these would be passed over, and passing would mean nothing.
+        InputError: It is not Turtle, has no shape, or needs JavaScript or SHACL's advanced
+            features; these would be ignored, and passing would mean nothing.
     """
     predicates = {triple.predicate.value for triple in _parse_turtle(text, place)}
     _refuse_unsupported(predicates, place)
@@ -90,18 +90,18 @@ def _refuse_unsupported(predicates: Collection[str], place: str) -> None:
             raise InputError(
                 f"these shapes need {what} (sh:{used.removeprefix(_SH)}), which is not supported",
                 place=place,
-                remedy="state it with core constraints, or with sh:sparql",
+                remedy="use core constraints, or sh:sparql",
             )
 
 
 def complete_shapes(given: Mapping[str, str]) -> dict[str, str]:
-    """Return the texts of shapes by file: those of *given*, checked, and what they import.
+    """Return the texts of shapes by file: those *given*, checked, and the ones they import.
 
     An import is the address of a file on this machine, or names an ontology that is among the
     files. Nothing is read from the network.
 
     Raises:
-        InputError: A text is no file of shapes, or what it imports cannot be had.
+        InputError: A text is not a file of shapes, or an import cannot be read.
     """
     for place, text in given.items():
         check_shapes(text, place)
@@ -120,7 +120,7 @@ def complete_shapes(given: Mapping[str, str]) -> dict[str, str]:
             except McpgError as fault:
                 message = f"imports {path}, which cannot be read: {fault.message}"
                 raise InputError(message, place=place, remedy=fault.remedy) from fault
-            # What is imported may hold classes alone, and no shapes.
+            # An import may have only classes, and no shapes.
             predicates = {one.predicate.value for one in _parse_turtle(text, str(path))}
             _refuse_unsupported(predicates, str(path))
             waiting.append(str(path))
@@ -130,9 +130,9 @@ def complete_shapes(given: Mapping[str, str]) -> dict[str, str]:
 def find_unknown_terms(texts: Mapping[str, str]) -> Iterator[Diagnostic]:
     """Report names in the namespace of SHACL that its recommendation lacks, which do nothing.
 
-    *texts* are those of shapes in Turtle, by file.
+    *texts* are shapes in Turtle, by file.
     """
-    # Its names are those of https://www.w3.org/ns/shacl.ttl.
+    # Its names are in https://www.w3.org/ns/shacl.ttl.
     from rdflib import SH  # noqa: PLC0415 - few validations have shapes of their own
 
     known = Suggester(str(term).removeprefix(_SH) for term in dir(SH))
@@ -174,7 +174,7 @@ class ShapeTargets:
 
     def find_unmet(self) -> Iterator[Diagnostic]:
         """Report the targets that no node of the graph meets."""
-        # Classes of which the graph has instances of a subclass are met as well.
+        # Classes are also met by instances of a subclass.
         waiting = [*self._classes]
         while waiting:
             others = self._above[waiting.pop()] - self._classes
@@ -198,7 +198,7 @@ class ShapeTargets:
 def _find_targets(texts: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
     """Yield the targets of shapes, each of which may be described in several of *texts*.
 
-    Of each there is the place, the local name of the property that states it, and an IRI.
+    Each target has its place, the local name of the property that sets it, and an IRI.
     """
     parsed = {place: _parse_turtle(text, place) for place, text in texts.items()}
     types, off = defaultdict(set), set()
@@ -219,7 +219,7 @@ def _find_targets(texts: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
                 yield _locate_name(node.value, lines, place), kind, node.value
 
 
-# What follows a sign after which the last part of an IRI or a prefixed name begins.
+# A sign after which the last part of an IRI or a prefixed name begins.
 _LOCAL = re.compile(r"""(?<=[#/:])[^\s#/:<>,;"'()\[\]]+""")
 
 
@@ -255,7 +255,7 @@ def _find_imported_files(place: str, texts: Mapping[str, str]) -> Iterator[Path]
             try:
                 yield Path(url2pathname(parts.path)).resolve()
             except (OSError, RuntimeError, ValueError) as fault:
-                message = f"imports {address}, which is no address of a file"
+                message = f"imports {address}, which is not the address of a file"
                 raise InputError(message, place=place, remedy="correct it") from fault
             continue
         known = (
@@ -287,7 +287,7 @@ def _parse_turtle(text: str, place: str) -> list[Any]:
         raise InputError(f"invalid Turtle: {problem}", place=where, remedy=remedy) from fault
     if any(isinstance(one.object, pyoxigraph.Triple) for one in found):
         message = "a triple within a triple is not supported"
-        raise InputError(message, place=place, remedy="state it in triples of RDF 1.1")
+        raise InputError(message, place=place, remedy="use triples of RDF 1.1")
     return found
 
 
@@ -321,15 +321,15 @@ _STATED = ("rdf_properties", "rdfProperties", "graph_edges", "graphEdges")
 
 
 class SourceLocations:
-    """Finds the document and the line of what is wrong."""
+    """Finds the document and the line of a result."""
 
     def __init__(
         self, documents: Iterable[ToolDocument], originals: Mapping[str, tuple[str, str]]
     ) -> None:
-        """Take the documents of a graph, and what their authors wrote.
+        """Keep the documents of a graph, and the texts of their authors.
 
-        *originals* has the place and text of that by path of the document, and by its place where
-        its path is another in the bundle.
+        *originals* has the place and text of each by path of the document, or by its place if
+        its path in the bundle is another.
         """
         self._documents = list(documents)
         self._originals = originals
@@ -337,11 +337,11 @@ class SourceLocations:
         self._links: dict[str, Mapping[str, Link]] = {}
 
     def locate_result(self, result: ShaclResult) -> str | None:
-        """Return `file:line` of what *result* is about, or as much of it as is known."""
+        """Return `file:line` of the subject of *result*, or as much of it as is known."""
         focus = result.focus
         whole, _, _ = focus.rpartition("#")
         owner = self._by_node.get(focus) or self._by_node.get(whole) or self._things.get(focus)
-        # Where the document's own IRI has a fragment, its parts stand below that.
+        # If the document's own IRI has a fragment, its parts are below that.
         owner = owner or self._by_node.get(focus.rsplit("/", 2)[0])
         if owner is None:
             return None
@@ -441,7 +441,7 @@ def _names(item: JsonValue) -> list[str]:
 
 
 MEMORY = 4 * 1024 * 1024 * 1024
-"""How many bytes a validation may take, where the system knows such a bound."""
+"""How many bytes a validation may take, if the system has such a bound."""
 
 _WORKER = "mcpg.graph.shacl_worker"
 _SEVERITIES = ("violation", "warning", "info")
@@ -453,7 +453,7 @@ class ShaclResult:
 
     Attributes:
         severity: `violation`, `warning` or `info`.
-        message: What is wrong, in the shape's words.
+        message: The fault, in the shape's words.
         focus: IRI of the node at fault.
         path: IRI of its property at fault, or "".
         value: The value at fault, IRI or text, or "".
@@ -475,11 +475,11 @@ def validate(
 ) -> tuple[ShaclResult, ...]:
     """Validate the graph *data*, in Turtle, within *timeout* seconds and *memory* bytes.
 
-    Shapes are Turtle that `check_shapes` has seen, and count together. The bound of memory holds
-    where the system knows one.
+    Shapes are Turtle that `check_shapes` has seen, and count together. The bound of memory applies
+    if the system has one.
 
     Returns:
-        What was found: by severity, then node, property, value and message.
+        The results, by severity, then node, property, value and message.
 
     Raises:
         UsageError: The validator is not installed.
@@ -516,28 +516,28 @@ _UNTITLED = "the shape is not satisfied"
 
 @dataclass(frozen=True, slots=True)
 class ShaclFinding:
-    """One thing that a shape finds wrong, and the `file:line` or `file` that says it, or `None`."""
+    """A fault that a shape finds, and its `file:line` or `file`, or `None`."""
 
     result: ShaclResult
     place: str | None
 
     @property
     def message(self) -> str:
-        """What is wrong, in one sentence."""
+        """The fault, in one sentence."""
         return self.result.message or _UNTITLED
 
 
 @dataclass(frozen=True, slots=True)
 class Validation:
-    """What came of a validation.
+    """The outcome of a validation.
 
     Attributes:
-        findings: What is wrong, violations first, then warnings, then the rest; in the order of
+        findings: The faults, violations first, then warnings, then the rest; in the order of
             places within each.
-        documents: How many documents were looked at.
+        documents: How many documents were validated.
         pages: How many of them are of no tool.
         triples: How many triples they make.
-        diagnostics: What was noticed on the way.
+        diagnostics: Other diagnostics.
         shapes: The files of further shapes, with those that they import.
     """
 
@@ -562,9 +562,9 @@ def validate_documents(
 ) -> Validation:
     """Validate the graph of *documents* against the shipped shapes and *shapes*.
 
-    Documents include those of no tool, and have their links resolved. *originals* is what authors
-    wrote, see `SourceLocations`; *shapes* has texts of further shapes in Turtle, by file, and what
-    they import is read; *timeout* is in seconds.
+    Documents include pages, and have their links resolved. *originals* are the texts that authors
+    wrote, see `SourceLocations`; *shapes* has texts of further shapes in Turtle, by file, and
+    their imports are read; *timeout* is in seconds.
 
     Raises:
         InputError: Some shapes cannot be used, or take too long.
@@ -577,7 +577,7 @@ def validate_documents(
 
     def count_triples() -> Iterator[Triple]:
         nonlocal count
-        for triple in triples_of(kept):
+        for triple in make_triples(kept):
             count += 1
             if shapes:
                 targets.see(triple)

@@ -45,13 +45,13 @@ class WorkerEndedError(Exception):
 
 
 class Worker:
-    """A process that answers requests, one after the other; close it after use."""
+    """A process that answers requests one at a time; close it after use."""
 
     def __init__(self, module: str, data: bytes, until: float = math.inf, **head: Any) -> None:
         """Start the process, which is ready before `time.monotonic()` is *until*.
 
-        *module* names a module with a function `load`, see `serve`; *data* and *head* are what that
-        is given.
+        *module* names a module with a function `load`, see `serve`; *data* and *head* are its
+        arguments.
 
         Raises:
             WorkerEndedError: It ended before it was ready.
@@ -62,7 +62,7 @@ class Worker:
             "bytes": len(data),
             "seconds": _compute_timeout(until),
         }
-        # The folder in which somebody happens to stand must not lend it its modules.
+        # Modules in the current folder must not be imported.
         self._process = subprocess.Popen(  # noqa: S603 - our own program, nothing of it from outside
             [sys.executable, "-P", "-c", _PROGRAM],
             stdin=subprocess.PIPE,
@@ -104,7 +104,7 @@ class Worker:
                 answer = self._process.stdout.readline()
         finally:
             if not answer.endswith(b"\n"):
-                # What it answers late would be taken for the answer to the next request.
+                # A late answer would be mistaken for the answer to the next request.
                 self.close()
         if not answer.endswith(b"\n"):
             raise WorkerEndedError(is_late=time.monotonic() >= until)
@@ -140,7 +140,7 @@ def serve(head: Mapping[str, Any], requests: BinaryIO, answers: BinaryIO) -> Non
 
 
 def bound_memory(size: int) -> None:
-    """End this process when it takes more than *size* bytes, where the system has such a bound."""
+    """End this process when it takes more than *size* bytes, if the system has such a bound."""
     with suppress(ImportError, ValueError, OSError):
         import resource  # noqa: PLC0415 - not on every system
 
@@ -151,7 +151,7 @@ def bound_memory(size: int) -> None:
 
 
 def memory_taken() -> int:
-    """Return the size of this process's address space, 0 where the system does not list it."""
+    """Return the size of this process's address space, 0 if the system does not list it."""
     try:
         return int(Path("/proc/self/statm").read_text("ascii").split()[0]) * mmap.PAGESIZE
     except (OSError, ValueError, IndexError):

@@ -49,7 +49,7 @@ from mcpg.index.tables import (
 from mcpg.index.word_sections import WordSections, word_sections
 from mcpg.relations.edges import FieldMapping
 from mcpg.relations.provisions import Provision, build_field_index
-from mcpg.text import joined, lexicon
+from mcpg.text import join_words, lexicon
 
 _Mapped: TypeAlias = "tuple[str, tuple[FieldMapping, ...]]"
 
@@ -121,11 +121,11 @@ _SAID = {None: UNSAID, True: READS, False: WRITES}
 
 
 def tool_sections(tools: Sequence[Tool]) -> Iterator[Section]:
-    """Return the sections that hold one text or number for each tool, but for its words."""
+    """Return the sections with one text or number for each tool, except its words."""
     sources = sorted({tool.source_id for tool in tools})
     numbers = {source: number for number, source in enumerate(sources)}
     yield from keys_sections("ids", [tool.id for tool in tools])
-    # Where no name stands, it is the id; where no title stands, it is the name.
+    # Without a name, it is the id; without a title, it is the name.
     named = ((tool.id, tool.name, tool.name[:1] in ("", NAMED)) for tool in tools)
     names = ("" if name == key else NAMED * is_marked + name for key, name, is_marked in named)
     yield from texts_sections("names", names)
@@ -146,7 +146,7 @@ def summary(description: str) -> str:
     return " ".join(description[: 4 * SUMMARY_LENGTH].split())[:SUMMARY_LENGTH]
 
 
-def index_sections(  # noqa: PLR0913 - each is one part of what is kept
+def index_sections(  # noqa: PLR0913 - each is one part of the content
     documents: Iterable[ToolDocument],
     *,
     key: bytes = NO_KEY,
@@ -159,21 +159,21 @@ def index_sections(  # noqa: PLR0913 - each is one part of what is kept
     memo: BuildCache = NO_BUILD_CACHE,
     word_sections_of: Callable[[Sequence[ToolDocument]], WordSections] | None = None,
 ) -> tuple[Iterator[Section], Header]:
-    """Return the sections of an index of *documents*, each made when it is asked for, and a header.
+    """Return the sections of an index of *documents*, each made on demand, and a header.
 
     Equal documents give equal sections, whatever their order.
 
     Args:
         documents: The documents, their tools with distinct ids.
-        key: SHA-256 of what the documents were read from.
+        key: SHA-256 of the source of the documents.
         recipe: Whatever else the content depends on, such as fitted weights.
-        model: Weights to hand to whoever ranks.
-        texts: The Markdown of the documents, by path, to keep as well.
-        pages: Documents of no tool, to keep as well.
+        model: Weights for the ranking.
+        texts: The Markdown of the documents, by path, to store.
+        pages: Documents without a tool, to store.
         extra: Further sections.
-        provisions: For each tool, in the order of ids, what it provides to others, where known.
-        memo: What is known from an earlier run; what comes out is the same without it.
-        word_sections_of: Returns what is taken from the words of documents in the order of ids.
+        provisions: For each tool, in the order of ids, its provisions to others, if known.
+        memo: Results of an earlier run, which do not change the sections.
+        word_sections_of: Returns the sections made from the words of documents in the order of ids.
     """
     ordered = sorted(documents, key=lambda document: document.tool.id)
     pages = sorted(pages, key=lambda page: page.path)
@@ -202,7 +202,7 @@ def index_sections(  # noqa: PLR0913 - each is one part of what is kept
         _page_sections(ordered, pages),
         records,
     )
-    # What was compiled without a word table is stale as soon as it is written.
+    # An index compiled without a word table is stale as soon as it is written.
     made_with = hash_recipe(recipe) ^ bool(lexicon.faults)
     return sections, Header(key, made_with)
 
@@ -226,7 +226,7 @@ def _related_sections(
     """Yield the sections of what *documents*, which are of *tools*, have in common by names."""
     # Tools are found by a joined id, name, title or alias, by a phrase, and by a category of hints.
     names = ((tool.id, tool.name, tool.display_name, *tool.hints.aliases) for tool in tools)
-    keys = (filter(None, dict.fromkeys(map(joined, one))) for one in names)
+    keys = (filter(None, dict.fromkeys(map(join_words, one))) for one in names)
     phrases = (extract_phrases(tool.hints.aliases) for tool in tools)
     categories = (tool.hints.categories for tool in tools)
     for name, texts_of, write in (
@@ -253,7 +253,7 @@ def _related_sections(
 def _numbered_sections(
     name: str, rows_name: str, rows: Iterable[Sequence[str]], holders_name: str | None = None
 ) -> Iterator[Section]:
-    """Yield the sections of texts, of who holds each if wanted, and of *rows* by their numbers."""
+    """Yield the sections of texts, of their holders if wanted, and of *rows* by their numbers."""
     texts, holders = number_holders(rows)
     numbers = {text: number for number, text in enumerate(texts)}
     yield from texts_sections(name, texts)
@@ -265,7 +265,7 @@ def _numbered_sections(
 def _page_sections(
     documents: Sequence[ToolDocument], pages: Sequence[ToolDocument]
 ) -> Iterator[Section]:
-    """Yield pages, and places: a bundle holds its documents in the order of their paths."""
+    """Yield pages, and places: a bundle has its documents in the order of their paths."""
     if pages:
         yield from bytes_sections(PAGES, map(encode_record, pages), "Q")
     paths = sorted(document.path for document in (*documents, *pages))
@@ -285,7 +285,7 @@ def _record_sections(
     def compress_run(run: Sequence[ToolDocument]) -> _Records:
         records, own = [*map(encode, run)], list[bytes]()
         for tool in (document.tool for document in run):
-            # What other sections hold of the tool.
+            # Data of the tool in other sections.
             held = tool.id, _own_title(tool), summary(tool.description)
             own.append(
                 own_dictionary(shared, [one.encode("utf-8", "surrogatepass") for one in held])

@@ -35,18 +35,26 @@ from mcpg.index.tables import (
     texts_sections,
 )
 from mcpg.relations.vocabulary import weigh_kinds
-from mcpg.text import fold, language_of, lexicon, split_words, stem, stop_words_of, strip_accents
+from mcpg.text import (
+    detect_language,
+    fold,
+    get_stop_words,
+    lexicon,
+    split_words,
+    stem,
+    strip_accents,
+)
 from mcpg.text.meaning import DIMENSIONS, compose_vector
 from mcpg.text.words import LANGUAGES, CachedFunction, is_unspaced, words_of_token
 
 # Rarer meanings of a word are left out.
 _LEAST_PROBABILITY = 0.1
-# So many words at the beginning tell the language of a text.
+# The number of first words that decide the language of a text.
 _TELLING_WORDS = 16
 
 
 class ForeignTool(NamedTuple):
-    """A tool in a language of `lexicon.FOREIGN`, its words without those of hints, and its text."""
+    """A tool in a language of `lexicon.FOREIGN`, its words except hints, and its text."""
 
     language: str
     words: frozenset[str]
@@ -56,10 +64,10 @@ class ForeignTool(NamedTuple):
 def meaning_sections(
     found: Sequence[ForeignTool], term_of: Callable[[str], int], stems: Iterable[tuple[str, int]]
 ) -> Iterator[Section]:
-    """Make the sections of English stems, and of what the words of tools in other languages mean.
+    """Make the sections of English stems, and of the meanings of words in other languages.
 
-    *term_of* gives the number of a word's term; *stems* are those of words that occur, with the
-    numbers of their terms.
+    *term_of* returns the number of a word's term; *stems* are the stems of words that occur, with
+    the numbers of their terms.
     """
     rows: dict[str, dict[int, float]] = {}
     for language, cut, words in _translatable(found):
@@ -91,11 +99,11 @@ def meaning_sections(
 
 
 def _translatable(found: Sequence[ForeignTool]) -> Iterator[tuple[str, str, Sequence[str]]]:
-    """Yield language, word, and the words of the index that stand for it, each once."""
+    """Yield each language, word, and its words in the index, once."""
     frequencies = Counter(word for one in found for word in one.words)
     known: set[tuple[str, str]] = set()
     for language, words, text in found:
-        stop_words = stop_words_of(language) if language in LANGUAGES else frozenset()
+        stop_words = get_stop_words(language) if language in LANGUAGES else frozenset()
         content = words - stop_words
         if language in lexicon.UNSPACED:
             content = content.union(
@@ -109,7 +117,7 @@ def _translatable(found: Sequence[ForeignTool]) -> Iterator[tuple[str, str, Sequ
             if word in words:
                 held = [word]
             else:
-                # The pair of characters that tells most of it among those that the index has.
+                # The rarest of its pairs of characters that the index has.
                 pairs = [word[place : place + 2] for place in range(len(word) - 1)]
                 rarest = sorted(filter(frequencies.get, pairs), key=frequencies.__getitem__)
                 held = rarest[:1]
@@ -118,7 +126,7 @@ def _translatable(found: Sequence[ForeignTool]) -> Iterator[tuple[str, str, Sequ
                 yield language, word, held
 
 
-# What a tool is stands at the beginning of its description.
+# The beginning of a description names the kind of tool.
 _DESCRIPTION_LENGTH = 300
 # Up to so many 3-grams, their numbers take two bytes each.
 _MOST_SHORT = 1 << 16
@@ -146,7 +154,7 @@ def spelling_sections(words: Sequence[str]) -> Iterator[Section]:
 
 
 def described_words(tool: Tool) -> list[str]:
-    """Return the words whose 3-grams stand for *tool*, each once."""
+    """Return the words whose 3-grams represent *tool*, each once."""
     title = "" if tool.display_name == tool.name else tool.display_name
     description = tool.description[:_DESCRIPTION_LENGTH]
     text = f"{tool.name} {title} {tool.source_id} {description}"
@@ -154,20 +162,20 @@ def described_words(tool: Tool) -> list[str]:
 
 
 class GramCollector:
-    """The 3-grams of tools, noted one tool after the other."""
+    """The 3-grams of tools, added tool by tool."""
 
     def __init__(self) -> None:
         self._known = _WordGrams()
         self._held: list[array[int]] = []
 
     def add(self, described: Iterable[str]) -> None:
-        """Note those of the next tool, of which these are the `described_words`."""
+        """Add the 3-grams of the next tool, by its `described_words`."""
         grams = set[int]().union(*map(self._known.__getitem__, described))
         # A set takes ten times the memory of an array.
         self._held.append(array("I", grams))
 
     def sections(self) -> list[Section]:
-        """Return `grams` sorted, how many tools hold each, and each tool's, once."""
+        """Return `grams` sorted, how many tools have each, and each tool's, once."""
         held, self._held = self._held, []
         holders = Counter(chain.from_iterable(held))
         ordered = sorted(self._known.numbers)
@@ -213,13 +221,13 @@ _STEPS_OF_MEANING = 8
 
 
 class MeaningCollector:
-    """The vectors of tools, by the English words of their texts, noted one after the other.
+    """The vectors of tools, by the English words of their texts, added tool by tool.
 
     A tool in another language has zeros.
     """
 
     def __init__(self) -> None:
-        self._stop_words = stop_words_of(lexicon.ENGLISH)
+        self._stop_words = get_stop_words(lexicon.ENGLISH)
         self._stems = CachedFunction(stem)
         self._vectors = array("b")
 
@@ -238,7 +246,7 @@ class MeaningCollector:
         return [Section("tools.meaning", "B", self._vectors.tobytes())]
 
 
-# Most fields hold no whole identifier.
+# Most fields contain no whole identifier.
 _NONE: Mapping[str, int] = {}
 
 
@@ -254,13 +262,13 @@ class FieldWords(NamedTuple):
 
 
 class DocumentTerms(NamedTuple):
-    """What a document holds.
+    """The words of a document.
 
     Attributes:
-        fields: Its fields that hold any word, in order of their numbers.
-        described: The `described_words`, whose 3-grams stand for it.
+        fields: Its fields with words, in order of their numbers.
+        described: The `described_words`, whose 3-grams represent it.
         name: The words of its tool's name.
-        language: The member of `lexicon.FOREIGN`, "" for English and where nothing tells.
+        language: The member of `lexicon.FOREIGN`, "" for English and if unknown.
         operation: The probability of each of `lexicon.OPERATION_KINDS`, in 255ths.
         told: Title and description of a tool with a language, else "".
     """
@@ -274,7 +282,7 @@ class DocumentTerms(NamedTuple):
 
 
 def _encode(analysed: DocumentTerms) -> bytes | None:
-    # What was found without a word table is not to outlive the fault.
+    # Results without a word table must not outlive the fault.
     if lexicon.faults:
         return None
     fields = [(one.field, dict(one.words), dict(one.wholes)) for one in analysed.fields]
@@ -331,12 +339,12 @@ def _analyse_document(document: ToolDocument, cut: _Cut) -> DocumentTerms:
     found = (_count_field(field, " ".join(texts[field]), cut) for field in sorted(texts))
     held = [one for one in found if one.words]
     tool = document.tool
-    # Words of the source's name say nothing of the tool, unless the name has no other.
+    # Words of the source's name are left out, unless the name has no other.
     parts, source = split_words(tool.name), set(split_words(tool.source_id))
     name = [word for word in parts if word not in source] or parts
     told = f"{tool.display_name} {tool.description}"
     spoken, language = split_words(told), None
-    if language_of(spoken) != lexicon.ENGLISH:
+    if detect_language(spoken) != lexicon.ENGLISH:
         is_accented = strip_accents(told) != told
         language = lexicon.foreign_language(spoken[:_TELLING_WORDS], is_accented=is_accented)
     shares = weigh_kinds(tool, name) or (0.0,) * len(lexicon.OPERATION_KINDS)
@@ -348,7 +356,7 @@ def _analyse_document(document: ToolDocument, cut: _Cut) -> DocumentTerms:
 def _count_field(field: int, text: str, cut: _Cut) -> FieldWords:
     """Count the words of one field.
 
-    A whole identifier is no word more: its parts are counted already.
+    A whole identifier is not another word: its parts are already counted.
     """
     words: list[str] = []
     wholes: list[str] = []

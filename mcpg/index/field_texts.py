@@ -1,4 +1,4 @@
-"""Which text of a tool's document goes into which field of the index."""
+"""The texts of a tool's document, by field of the index."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def field_texts(
     tool = document.tool
     found = [*_tool_texts(tool)]
     if with_parameters:
-        # The words of JSON Schema itself are no text.
+        # The words of JSON Schema itself are not text.
         found += _of_schema(tool.input_schema)
         for field in walk_parameters(tool.output_schema) if tool.output_schema is not None else ():
             found += (("parameter_texts", field.path), ("parameter_texts", field.description))
@@ -37,7 +37,7 @@ def field_texts(
 
 
 def _document_texts(document: ToolDocument, with_parameters: bool) -> Iterator[tuple[str, str]]:
-    """Yield the prose, and the topics, things and groups in words that the front matter states."""
+    """Yield the prose, and the topics, things and groups of the front matter in words."""
     if document.body:
         from mcpg.documents.markdown import read_markdown  # noqa: PLC0415 - few tools have prose
 
@@ -48,7 +48,7 @@ def _document_texts(document: ToolDocument, with_parameters: bool) -> Iterator[t
             yield from _of_schema(schema)
     yield from (("topics", group) for group in document.groups if ":" not in group)
     if document.further:
-        from mcpg.documents.facts import parse_facts  # noqa: PLC0415 - few documents state any
+        from mcpg.documents.facts import parse_facts  # noqa: PLC0415 - few documents have any
 
         facts = parse_facts(document.further)
         yield from (("topics", entity.label) for entity in (*facts.about, *facts.mentions))

@@ -1,4 +1,4 @@
-"""The index file: where it stands, whether it is fresh, and how it gets there."""
+"""The index file: its place, its freshness, and how it is written."""
 
 from __future__ import annotations
 
@@ -32,8 +32,9 @@ from mcpg.index.tables import Section, spool_sections, with_section
 SUFFIX = ".idx"
 
 OPENED, WRITTEN, CACHED, IN_MEMORY = "opened", "written", "cached", "in memory"
-"""How an index was come by: found fresh; built and written beside its source, or into the cache
-folder; built, and kept in memory alone because neither could be written."""
+"""How an index was obtained: found fresh; built and written beside its source, or into the cache
+folder; built, and kept only in memory because neither could be written.
+"""
 
 # To map a small file and read its blocks there takes less time, and no more memory than its length.
 _MOST_MAPPED = 4 << 20
@@ -50,10 +51,10 @@ class OpenedIndex(NamedTuple):
 
 
 def open_index(path: str, *, in_blocks: bool = False) -> Index:
-    """Open the index file at *path*, checked as `Index` has it.
+    """Open the index file at *path*, checked as in `Index`.
 
-    It is mapped into memory; in blocks, a file above 4 MB is read where the system can read from an
-    offset. `StaleIndexError` is raised where there is no whole index of this version.
+    It is mapped into memory; in blocks, a file above 4 MB is read from offsets if the system can.
+    `StaleIndexError` is raised unless it is a whole index of this version.
     """
     if in_blocks and hasattr(os, "pread") and _stamp(path)[0] > _MOST_MAPPED:
         return _read_in_blocks(path)
@@ -61,18 +62,18 @@ def open_index(path: str, *, in_blocks: bool = False) -> Index:
 
 
 def write_index(path: str, data: bytes | Iterable[Buffer]) -> None:
-    """Put an index, or the parts of one, into the file at *path*, wholly or not at all.
+    """Write an index, or its parts, into the file at *path*, atomically.
 
     Raises:
-        OutputError: The file cannot be written, or is a link to what is no index.
+        OutputError: The file cannot be written, or is a link to a file other than an index.
     """
-    # A link may come with the bundle, and lead to any file of whoever only searches.
+    # A link may come with the bundle, and point to any file of the user.
     if is_link(path):
         begin = b""
         with suppress(OSError, ValueError), open(path, "rb", opener=_open_regular) as stream:
             begin = stream.read(len(MAGIC))
         if begin != MAGIC:
-            message = "cannot be written: it is a link to a file that is no index"
+            message = "cannot be written: it is a link to a file that is not an index"
             raise OutputError(message, place=path, remedy="remove the link")
     atomic_write(path, data, special=False)
 
@@ -112,11 +113,11 @@ def content_key(path: str) -> bytes:
 def index_for(
     source: str, build: Callable[[], bytes], *, recipe: bytes = b"", cache_dir: str | None = None
 ) -> OpenedIndex:
-    """Return the index of the file *source*: a fresh one that is found, or one that is built.
+    """Return the index of the file *source*, found fresh or built.
 
-    It is looked for beside its source and in *cache_dir*, and written to the first of these that
-    can be written. Any number of processes may do this at once. *build* gives the bytes of the
-    index, whose key is the `content_key` of *source*; *recipe* is what it is compiled with.
+    It is searched beside its source and in *cache_dir*, and written to the first of them that is
+    writable. Any number of processes may do this at once. *build* returns the bytes of the index,
+    whose key is the `content_key` of *source*; *recipe* is its further input.
     """
     stamp = _stamp(source)
     for path, index in _iter_fresh(source, recipe, cache_dir):
@@ -132,9 +133,9 @@ def renew_index(source: str, build: Callable[[], bytes], *, cache_dir: str | Non
 def fresh_index(
     source: str, recipe: bytes, cache_dir: str | None = None, *, in_blocks: bool = False
 ) -> Index | None:
-    """Open the index of the file *source*, `None` unless one says what *source* says now.
+    """Open the index of the file *source*, `None` unless one matches its present content.
 
-    It is looked for as by `index_for`, and checked as `Index` has it.
+    It is searched as by `index_for`, and checked as in `Index`.
     """
     fresh = _iter_fresh(source, recipe, cache_dir, in_blocks=in_blocks)
     return next((index for _, index in fresh), None)
@@ -143,8 +144,8 @@ def fresh_index(
 def add_section(source: str, section: Section, recipe: bytes, cache_dir: str | None = None) -> None:
     """Add *section* to the index of the file *source*.
 
-    It does not matter if there is no fresh one, or its file cannot be written. A damaged one is
-    left as it is: new checksums would hide the damage.
+    Nothing happens without a fresh index, or if its file cannot be written. A damaged index is not
+    changed: new checksums would hide the damage.
     """
     for path, index in _iter_fresh(source, recipe, cache_dir):
         with suppress(OutputError, StaleIndexError):
@@ -161,7 +162,7 @@ def _places(source: str, cache_dir: str | None) -> list[tuple[str, str]]:
 def _iter_fresh(
     source: str, recipe: bytes, cache_dir: str | None, *, in_blocks: bool = False
 ) -> Iterator[tuple[str, Index]]:
-    """Yield the indexes that say what *source* says now, each with its path."""
+    """Yield the indexes that match the present content of *source*, each with its path."""
     stamp, number = _stamp(source), hash_recipe(recipe)
     for path, _ in _places(source, cache_dir):
         try:
@@ -172,8 +173,8 @@ def _iter_fresh(
             if header.stamp != stamp or stamp == NO_STAMP:
                 if header.key == bytes(KEY_SIZE) or header.key != content_key(source):
                     continue
-                # The source has another time but the old content: nobody need hash it again. It
-                # does not matter if the file cannot be written.
+                # The source has another time but the old content, so it need not be hashed again.
+                # It does not matter if the file cannot be written.
                 if stamp == _stamp(source) != NO_STAMP:
                     with suppress(OutputError):
                         write_index(path, restamp_index(_map_file(path), stamp))
@@ -186,7 +187,7 @@ def _build_index(
     source: str, stamp: Stamp, build: Callable[[], bytes], cache_dir: str | None
 ) -> OpenedIndex:
     data = build()
-    # Otherwise nobody knows which of the two contents was built from: the key will tell.
+    # Otherwise it is unknown which content was built: the key decides.
     if stamp == _stamp(source):
         data = restamp_index(data, stamp)
     for path, how in _places(source, cache_dir):
@@ -248,34 +249,34 @@ def _map_file(path: str) -> Buffer:
 
 
 def _open_regular(path: str, flags: int) -> int:
-    # Opening a pipe would wait for somebody to write into it.
+    # Opening a pipe would wait for a writer.
     if not stat.S_ISREG(Path(path).stat().st_mode):
-        raise OSError("it is no regular file")
+        raise OSError("it is not a regular file")
     return os.open(path, flags)
 
 
 def _stamp(path: str) -> Stamp:
-    """Return what changes whenever the file at *path* does.
+    """Return values that change whenever the file at *path* does.
 
-    Where all files have one modification time, as in a reproducible image, size and that time are
-    those of many contents. Nobody can set the time of a status change, nor choose an inode.
+    If all files have one modification time, as in a reproducible image, many contents share size
+    and time. The time of a status change and the inode cannot be set.
     """
     try:
         found = Path(path).stat()
     except (OSError, ValueError):
         return NO_STAMP
     times = found.st_mtime_ns, found.st_ctime_ns
-    # Some file systems hold times that a header has no room for, before 1678 and after 2262.
+    # Some file systems have times before 1678 and after 2262, which a header has no room for.
     if not all(-_TIME_LIMIT <= time < _TIME_LIMIT for time in times):
         return NO_STAMP
     return found.st_size, *times, found.st_ino % _INODES
 
 
 def cached_path(source: str, cache_dir: str, suffix: str = SUFFIX) -> str:
-    """Return the file in *cache_dir* for what is made from or for *source*.
+    """Return the file in *cache_dir* for data made from or for *source*.
 
-    Files of the same name in different folders differ by the hash of their paths. Should two
-    hashes be equal, what is in the file must tell.
+    Files of the same name in different folders differ by the hash of their paths. If two hashes are
+    equal, the content of the file decides.
     """
     full = os.path.abspath(source)  # noqa: PTH100 - `Path.absolute` keeps `..`
     name = f"{Path(full).name}-{zlib.crc32(os.fsencode(full)):08x}{suffix}"

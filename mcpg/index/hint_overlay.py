@@ -1,8 +1,8 @@
-"""An index as it would be if one tool had further aliases and keywords, without compiling it.
+"""An index in which one tool has further aliases and keywords, without compiling it.
 
-Every number that decides on ranks comes out as in an index that is compiled anew: how many tools
-hold a term, and so the lengths of vectors; which words there are to repair or complete a word with;
-whose name a text spells, or whose phrase opens it.
+Every number that affects ranks is as in a newly compiled index: how many tools have a term, and so
+the lengths of vectors; the words to repair or complete a word with; the tools whose name a text
+spells, or whose phrase opens it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from mcpg.index.word_sections import (
     term_weight,
     weigh_frequency,
 )
-from mcpg.text import iter_words, joined, lexicon, stem
+from mcpg.text import iter_words, join_words, lexicon, stem
 from mcpg.text.spelling import allowed_edits, edit_distance
 
 Postings: TypeAlias = tuple[Sequence[int], Sequence[int], Sequence[int]]
@@ -35,7 +35,7 @@ _FIELDS = {name: FIELDS.index(name) for name in ("aliases", "keywords")}
 
 
 class HintOverlay:
-    """An index and what is needed to try hints on one of its tools."""
+    """An index prepared to try hints on one of its tools."""
 
     def __init__(self, index: Index, tool: int) -> None:
         self.index = index
@@ -47,10 +47,10 @@ class HintOverlay:
         self._nearest: dict[str, tuple[int, tuple[str, ...]]] = {}
 
     def with_hints(self, hints: Hints) -> Index:
-        """Return the index as it would be if the tool's hints were *hints*.
+        """Return the index with *hints* as the tool's hints.
 
-        They must hold the aliases and keywords that the tool has, in front of further ones or
-        behind them, and be no other in anything else.
+        They must contain the aliases and keywords of the tool, before or after further ones, and
+        equal its hints in everything else.
         """
         return _OverlaidIndex(self, hints)
 
@@ -71,7 +71,7 @@ class _OverlaidIndex(Index):
     is_compiled = False
 
     def __init__(self, before: HintOverlay, hints: Hints) -> None:
-        # What has been read of the index below has been read for all.
+        # Data read from the index below is shared.
         vars(self).update(vars(before.index))
         # But how rare the words of names are may differ.
         vars(self).pop("names", None)
@@ -84,7 +84,7 @@ class _OverlaidIndex(Index):
                 counts[field] = counted
         self._counts = dict(sorted(counts.items()))
         self._name_words(" ".join((*hints.aliases, *hints.keywords)))
-        self._added_keys = set(filter(None, map(joined, hints.aliases)))
+        self._added_keys = set(filter(None, map(join_words, hints.aliases)))
         self._added_phrases = set(extract_phrases(hints.aliases))
         self._touched = {
             self._number(term)
@@ -93,7 +93,7 @@ class _OverlaidIndex(Index):
         }
         self._patched: dict[int, Postings] = {}
         self._frequencies: dict[int, int] = {}
-        # The tools that hold in their text a term that became less rare.
+        # The tools whose text contains a term that became less rare.
         known_terms = len(before.index.texts("terms"))
         self._is_weighed_anew = frozenset(
             tool

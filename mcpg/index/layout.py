@@ -1,16 +1,16 @@
 """The layout of an index file: a header, a table of sections, and the sections themselves.
 
-    header    magic, byte order, versions, length, what it was built from, checksum
+    header    magic, byte order, versions, length, key of the source, checksum
     table     for each section its name, place, length and item type
-    checksums of all blocks of 4 KB that the sections take
+    checksums of all blocks of 4 KB in the sections
     sections  flat arrays and texts, each at a multiple of 8 bytes
 
-Numbers stand in the byte order of the machine that wrote the file; another machine tells by the
-byte order mark that the file is not for it. Nothing in the file is ever executed or unpickled.
+Numbers have the byte order of the machine that wrote the file; other machines reject it by the byte
+order mark. Nothing in the file is ever executed or unpickled.
 
-A table of rows of unequal length, texts or lists of numbers, is two sections: *x* holds the rows
-one after the other, *x*`.at` where each begins and the last one ends. Tools are numbered in the
-order of their ids; sources, groups, reasons, keys, terms and words in the order of their texts.
+A table of rows of unequal length, texts or lists of numbers, is two sections: *x* has the rows in
+order, *x*`.at` the start of each and the end of the last. Tools are numbered in the order of their
+ids; sources, groups, reasons, keys, terms and words in the order of their texts.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ Stamp: TypeAlias = "tuple[int, int, int, int]"
 
 
 Items: TypeAlias = "memoryview[Any] | CheckedItems"
-"""The items of a section: a memory view, or one whose blocks are compared on demand."""
+"""The items of a section: a memory view, or items whose blocks are checked on demand."""
 
 MAGIC = b"mcpg-idx"
 FORMAT_VERSION = 12
-"""Goes up whenever the layout of a file changes; what decides its content is in `RECIPE`."""
+"""Goes up whenever the layout of a file changes; `RECIPE` covers its content."""
 
 ITEM_SIZES = {"B": 1, "H": 2, "I": 4, "Q": 8, "d": 8}
 KEY_SIZE = 32
 NO_KEY = bytes(KEY_SIZE)
-"""The key of an index that is made of nothing that has a checksum."""
+"""The key of an index whose source has no checksum."""
 NO_STAMP = (0, 0, 0, 0)
 
 BLOCK_SIZE = 1 << 12
@@ -57,18 +57,18 @@ FIXED_SIZE = HEADER.size + CHECKSUM.size
 class StaleIndexError(Exception):
     """An index that cannot be used: damaged, foreign, of another version or of other content.
 
-    It never leaves the package: whoever opens an index builds it anew.
+    It never leaves the package: the caller builds the index anew.
     """
 
 
 class Header(NamedTuple):
-    """What a file says of itself.
+    """The metadata of a file.
 
     Attributes:
-        key: SHA-256 of what it was built from.
-        recipe: Checksum of whatever else its content depends on.
+        key: SHA-256 of its source.
+        recipe: Checksum of everything else that its content depends on.
         stamp: Size, times of modification and of status change in nanoseconds, and inode of the
-            file it was built from.
+            source file.
     """
 
     key: bytes
@@ -77,7 +77,7 @@ class Header(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """Where a section stands in a file, and the type of its items as in `struct`."""
+    """The place of a section in a file, and the type of its items as in `struct`."""
 
     item_type: str
     start: int
@@ -105,7 +105,7 @@ def unpack(data: Buffer) -> tuple[Header, dict[str, Entry]]:
         if not item_size or span % item_size or start % ALIGNMENT or name in entries:
             raise StaleIndexError(f"its section {name!r} makes no sense")
         if start < free or start + span > length:
-            raise StaleIndexError(f"its section {name!r} lies where it cannot")
+            raise StaleIndexError(f"its section {name!r} has an impossible place")
         free = start + span
         entries[name] = Entry(item_type, start, free)
     return Header(key, recipe, (size, modified, changed, inode)), entries
@@ -118,7 +118,7 @@ def head_size(data: Buffer) -> int:
         StaleIndexError: It is a file of another kind, version or machine, or of another length.
     """
     if len(data) < FIXED_SIZE or bytes(data[: len(MAGIC)]) != MAGIC:
-        raise StaleIndexError("it is no index")
+        raise StaleIndexError("it is not an index")
     _, order, version, _, count, length, *_, blocks = HEADER.unpack_from(data)
     if order != BYTE_ORDER:
         raise StaleIndexError("it was written by a machine of another byte order")
@@ -174,7 +174,7 @@ def count_blocks(size: int) -> int:
 TABLES = {
     # one text for each tool
     **dict.fromkeys(("ids", "names", "titles", "summaries"), "B"),
-    # texts with numbers of their own
+    # numbered texts
     **dict.fromkeys(("sources", "groups", "categories", "reasons", "arguments", "fields"), "B"),
     **dict.fromkeys(("keys", "phrases", "terms", "words"), "B"),
     # for each key, phrase, category or group its tools; for each tool its groups, links, terms of
@@ -186,7 +186,7 @@ TABLES = {
     **dict.fromkeys(("linked_by", "provides", "provided_by"), "I"),
     # distinct mappings: coverage, then output field, argument and whether it is required, each
     "mappings": "I",
-    # for each term the tools that hold it, for each pair of characters the words
+    # for each term its tools, for each pair of characters its words
     **dict.fromkeys(("postings", "pairs"), "I"),
     # for each tool the 3-grams of its name and description
     "grams_of": "HI",
@@ -203,13 +203,13 @@ SECTIONS = {
     **{f"{name}.at": "I" for name in TABLES},
     **{f"{name}.slots": "I" for name in KEYS},
     "records.at": "Q",
-    # for each record its CRC-32 before it is compressed; what many of them hold, to compress them
+    # for each record its CRC-32 before it is compressed; their common texts, to compress them
     "records.crc": "I",
     "records.dictionary": "B",
     # for each tool the number of its document in the bundle
     "tools.place": "I",
-    # for each tool its source, whether it is enabled, whether it says that it only reads (one of
-    # `UNSAID`, `READS`, `WRITES`), and the norm of its vector of impacts times idfs, without hints
+    # for each tool its source, whether it is enabled, whether it only reads (one of `UNSAID`,
+    # `READS`, `WRITES`), and the norm of its vector of impacts times idfs, without hints
     "source_of": "I",
     "enabled": "B",
     "tools.read_only": "B",
@@ -227,7 +227,7 @@ SECTIONS = {
     # for each provision its weight in hundredths, and its mapping
     "provides.weight": "B",
     "provides.mapping": "I",
-    # for each term: what it is, how many tools hold it, its first word, its highest impact
+    # for each term: its kind, number of tools, first word, highest impact
     "terms.kind": "B",
     "terms.tools": "I",
     "terms.word": "I",
@@ -248,11 +248,11 @@ SECTIONS = {
     "deletions.word": "I",
     # pairs of characters in words of one length, sorted
     "pairs.key": "Q",
-    # character 3-grams, sorted, and how many tools hold each; for each tool their norm
+    # character 3-grams, sorted, and the number of tools of each; for each tool their norm
     "grams": "Q",
     "grams.tools": "I",
     "grams.norm": "d",
-    # the language of the descriptions, "" when unknown; weights for whoever ranks; JSON for people
+    # the language of the descriptions, "" if unknown; weights for the ranking; JSON for readers
     "language": "B",
     "model": "d",
     "meta": "B",
@@ -273,10 +273,10 @@ OPTIONAL_SECTIONS = {
 }
 
 STEM, IDENTIFIER, HINTED = 1, 2, 4
-"""What a term is, as bits: the stem of words, a whole identifier, or both; held by hints alone."""
+"""The kind of a term, as bits: the stem of words, a whole identifier, or both; only in hints."""
 
 UNSAID, READS, WRITES = 0, 1, 2
-"""What a tool says of itself: nothing, that it only reads, or that it does not only read."""
+"""The read-only hint of a tool: none, it only reads, or it does not only read."""
 
 PAGES = "pages"
 """Name of the table of pages, which an index has only where there are any."""
@@ -285,16 +285,16 @@ MEANINGS = "meanings"
 """Name of the table of English stems, which only an index with foreign words has."""
 
 PROBABILITY_BITS = 8
-"""The lowest bits of an entry of that table hold its probability, the others its term."""
+"""The lowest bits of an entry of that table are its probability, the others its term."""
 
 KINDS = ("related", "nextStep")
-"""What links say of their targets."""
+"""The kinds of links."""
 
 ORIGINS = ("authored", "observed", "schema", "inferred")
 """Where links come from."""
 
 COVERAGES = ("", "strict", "partial", "optional")
-"""How much of what a tool takes another one provides; "" where nobody says."""
+"""How much of a tool's input another tool provides; "" if unknown."""
 
 MAPPING_WIDTH = 3
 """How many numbers a mapping has for each field, after its coverage."""
@@ -302,20 +302,20 @@ MAPPING_WIDTH = 3
 HUNDREDTHS = 100
 
 NAMED = "\0"
-"""What a name begins with that is empty or begins so itself: an empty one stands for the id."""
+"""The mark before a name that is empty or begins with the mark: an empty text means the id."""
 
 NONE = 0xFFFF_FFFF
 """No tool, no word, or no term."""
 
 IMPACT_SCALE = 0xFFFF
-"""The impact of a term that would saturate wholly."""
+"""The impact of a fully saturated term."""
 
 SUMMARY_LENGTH = 300
 """The most characters of a description that are kept outside its record."""
 
 
 ABSENT = -1
-"""What a look-up gives for something that is not there."""
+"""The result of a look-up for a missing item."""
 
 Read: TypeAlias = Callable[[int, int], bytes]
 
@@ -342,10 +342,10 @@ class Blocks:
         self.unread = bytearray(b"\1") * len(self._checksums)
 
     def check(self, start: int, end: int) -> None:
-        """Compare those blocks that hold the bytes from *start* to *end*, each once.
+        """Check the blocks with the bytes from *start* to *end*, each once.
 
         Raises:
-            StaleIndexError: One is damaged.
+            StaleIndexError: A block is damaged.
         """
         unread = self.unread
         last = count_blocks(end - self.start)
@@ -386,7 +386,7 @@ class CheckedItems:
         self._unread = blocks.unread
         self._start = entry.start
         self._width = items.itemsize
-        # Sections begin at multiples of 8 bytes, so that no item lies in two blocks.
+        # Sections begin at multiples of 8 bytes, so that no item is in two blocks.
         self._first = (entry.start - blocks.start) // items.itemsize
         self._shift = _BLOCK_BITS - items.itemsize.bit_length() + 1
 
@@ -440,10 +440,10 @@ def compress_record(record: bytes, dictionary: bytes) -> bytes:
 
 
 def decompress_record(data: Buffer, dictionary: bytes, checksum: int) -> bytes:
-    """Return the record that is kept as *data*.
+    """Return the record stored as *data*.
 
     Raises:
-        StaleIndexError: It is not the one with that *checksum*.
+        StaleIndexError: It does not have that *checksum*.
     """
     bound = max(len(data), _LONGEST_COMPRESSED)
     try:

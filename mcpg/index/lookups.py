@@ -30,7 +30,7 @@ _LONGEST_KEPT = 1_024
 _UNIT = 1 / IMPACT_SCALE
 # Of how many words of tools it is kept in which fields these occur.
 _MOST_FIELDS = 32_768
-# How many best impacts are kept, and of how many postings at most one list of them is made.
+# How many best impacts are kept, and the most postings for a list of them.
 _MOST_BEST = 131_072
 _MOST_MERGED = 1_024
 # To merge lists takes as long as to look so many times into each of them. Requests have endless
@@ -40,14 +40,14 @@ _MOST_ASKED = 4_096
 
 
 class PostingFile(SectionFile):
-    """An index file whose postings are kept in dictionaries once they have been read."""
+    """An index file whose postings are kept in dictionaries after their first use."""
 
     def __init__(self, data: Buffer, *, in_blocks: bool = False, read: Read | None = None) -> None:
         super().__init__(data, in_blocks=in_blocks, read=read)
         self._kept: dict[int, dict[int, int]] = {}
         self._left = _MOST_KEPT
         self._best: dict[_Credited, dict[int, float]] = {}
-        # How often the others were asked for.
+        # How often others were requested.
         self._asked: dict[_Credited, int] = {}
         self._best_left = _MOST_BEST
         self._masks: dict[int, dict[_Credited, int]] = {}
@@ -68,7 +68,7 @@ class PostingFile(SectionFile):
         return start, end
 
     def postings(self, term: int) -> tuple[memoryview, memoryview, memoryview]:
-        """Return the tools that hold a term in order, its impacts there, and in which fields.
+        """Return the tools that contain a term in order, its impacts, and its fields.
 
         Impacts are saturated BM25F frequencies, in (0, `IMPACT_SCALE`]; bit *n* of the last is
         set for field *n* of `FIELDS`.
@@ -78,9 +78,9 @@ class PostingFile(SectionFile):
         return tools[start:end], impacts[start:end], fields[start:end]
 
     def impacts(self, term: int) -> dict[int, int] | None:
-        """Return the impacts of a term by tool, in order; `None` when they are too many to keep.
+        """Return the impacts of a term by tool, in order; `None` if they are too many to keep.
 
-        What is given must not be changed.
+        The result must not be changed.
         """
         known = self._kept.get(term)
         if known is None:
@@ -93,9 +93,9 @@ class PostingFile(SectionFile):
         return known
 
     def fields(self, tool: int, words: Iterable[_Credited]) -> int:
-        """Return a bit for every field of *tool* in which terms that *words* stand for occur.
+        """Return a bit for every field of *tool* with terms of *words*.
 
-        Each word has the terms with the credit for each; bit *n* is that of field *n* of `FIELDS`.
+        Each word has its terms with the credit for each; bit *n* is for field *n* of `FIELDS`.
         """
         known = self._masks.get(tool) or {}
         mask = 0
@@ -120,8 +120,8 @@ class PostingFile(SectionFile):
     def best_impacts(self, credited: _Credited) -> dict[int, float] | None:
         """Return the best impact, in [0, 1], of terms with the credit for each, by tool.
 
-        It is `None` where they are too many to keep, and for the first few times: most of what is
-        asked for once is never asked for again. What is given must not be changed.
+        It is `None` if they are too many to keep, and for the first few times: most terms are only
+        requested once. The result must not be changed.
         """
         known = self._best.get(credited)
         if known is not None:
@@ -153,7 +153,7 @@ _BITS = 21
 _PAD = "_"
 # Words, and 3-grams, that are remembered; words of queries are endless, so there is a bound.
 _MOST_WORDS = 16_384
-# Tools whose 3-grams are kept once they have been read; each takes some kilobytes.
+# The number of tools whose 3-grams are kept after their first use; each takes some kilobytes.
 _MOST_TOOLS = 4_096
 
 
@@ -182,9 +182,9 @@ class Grams:
             raise StaleIndexError("its 3-grams are of unequal length")
 
     def of_word(self, word: str) -> dict[int, float]:
-        """Return the rarity, above 0, of those 3-grams of a folded *word* that occur, by number.
+        """Return the rarity, above 0, of the 3-grams of a folded *word* that occur, by number.
 
-        What is given must not be changed.
+        The result must not be changed.
         """
         known = self._words.get(word)
         if known is None:
@@ -222,16 +222,16 @@ class Grams:
         return norms
 
 
-# A query has at least 4 characters to be repaired by one edit and 8 by two; what is shorter than
-# these less the edits is never found.
+# A query needs at least 4 characters to be repaired by one edit and 8 by two; shorter words than
+# these less the edits are never found.
 SHORTEST_AT_ONE_EDIT = 3
 SHORTEST_AT_TWO_EDITS = 6
 # How many of a word's pairs of characters two edits take from it at most, by what they add to its
-# length: an insertion takes one, a substitution or deletion two, a transposition of neighbours
+# length: an insertion takes one, a substitution or deletion two, a transposition of neighbors
 # three.
 _PAIRS_TAKEN = {-2: 4, -1: 5, 0: 6, 1: 4, 2: 2}
-# A word that is few edits away is in all but these of any of the lists of those that hold a pair.
-# The shortest lists, so many more than may lack it, leave few others.
+# A word that is few edits away is in all but these of the lists of words with a pair. The shortest
+# lists, so many more than may lack it, leave few other words.
 _PAIRS_KEPT = 3
 
 
@@ -254,7 +254,7 @@ class Speller:
             found = [
                 other
                 for other in others
-                # An edit changes at most two of the characters that a word is made of.
+                # An edit changes at most two of the characters in a word.
                 if len(characters.symmetric_difference(other)) <= 2 * edits
                 and edit_distance(word, other, edits) == edits
             ]
@@ -263,7 +263,7 @@ class Speller:
         return 0, ()
 
     def _sharing_deletion(self, word: str) -> set[int]:
-        """Return the words that equal *word* once a character, or none, is left out of each."""
+        """Return the words that equal *word* after removing at most one character from each."""
         deletions, count = self._deletions, len(self._deletions)
         numbers: set[int] = set()
         for key in map(hash_part, with_deletions(word)):
@@ -299,12 +299,12 @@ def with_deletions(word: str) -> set[str]:
 
 
 def hash_part(part: str) -> int:
-    """Return the number that stands for a word, or for what is left of it."""
+    """Return the hash of a word, or of the rest of a word."""
     return zlib.crc32(part.encode("utf-8", "surrogatepass"))
 
 
 def cut_pairs(word: str) -> set[str]:
-    """Return the pairs of neighbouring characters in *word*, padded at both ends."""
+    """Return the pairs of neighboring characters in *word*, padded at both ends."""
     padded = f"\0{word}\0"
     return {padded[place : place + 2] for place in range(len(padded) - 1)}
 

@@ -1,8 +1,8 @@
-"""Reading an index, from a memory-mapped file or from bytes alike.
+"""Reading an index, from a memory-mapped file or from bytes.
 
-Nothing is read before it is asked for. A phrase is an alias of several words, found in a longer
-request; it is compared word by word, stop words among them: "what time is it" has hardly another
-word. An alias of one word is none, for a request that opens with it may want anything.
+Everything is read on demand. A phrase is an alias of several words, found in a longer request; it
+is compared word by word, including stop words: "what time is it" has hardly another word. An alias
+of one word is not a phrase, because a request that begins with it may mean anything.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 SHORTEST_PREFIX = 4
 """The fewest characters that are completed: too many words begin with fewer."""
 
-# What else holds the text of a record, which is compressed with it.
+# Other sections with texts of a record, which is compressed with them.
 _RECORD_TEXTS = ("ids", "titles", "summaries")
 _BROKEN = (AttributeError, KeyError, TypeError, ValueError, RecursionError)
 
@@ -59,8 +59,8 @@ Ends: TypeAlias = tuple[tuple[int, int, str, float], ...]
 Provisions: TypeAlias = tuple[tuple[int, int, float], ...]
 Mapping: TypeAlias = tuple[str, tuple[tuple[str, str, bool], ...]]
 
-# Tools whose names, and frequencies whose idfs, are kept once they have been read; of how many
-# tools edges are, and reasons of these.
+# The number of tools whose names, and of frequencies whose idfs, are kept after their first use;
+# and of tools whose edges are kept, and of their reasons.
 _MOST_NAMES = _MOST_REMEMBERED = 16_384
 
 
@@ -105,12 +105,12 @@ class NameTable:
 class Index(PostingFile):
     """A compiled index.
 
-    Tools, sources, words, terms and groups go by their numbers, from 0 in the order of their ids
-    or texts. Numbers that the index gives are valid in it; whatever is asked, the answer is right,
-    or `StaleIndexError` is raised because the file is damaged. May be shared between threads.
+    Tools, sources, words, terms and groups go by their numbers, from 0 in the order of their ids or
+    texts. Numbers from the index are valid in it; every answer is right, or `StaleIndexError` is
+    raised because the file is damaged. May be shared between threads.
 
     Attributes:
-        is_compiled: Whether all postings are those of the file.
+        is_compiled: Whether all postings come from the file.
     """
 
     is_compiled = True
@@ -140,7 +140,7 @@ class Index(PostingFile):
     def cards(self, tools: Sequence[int]) -> Iterator[tuple[str, str, str, str, str, bool]]:
         """Return id, source, name, shown name, summary and whether enabled of each of the *tools*.
 
-        Of tools that follow each other, that is quicker than each by itself.
+        For consecutive tools, that is faster than one by one.
         """
         ids, titles = self.texts("ids").some(tools), self.texts("titles").some(tools)
         named = zip(self.texts("names").some(tools), ids, strict=True)
@@ -219,7 +219,7 @@ class Index(PostingFile):
     def norms(self, tools: Iterable[int]) -> list[float]:
         """Return the length, above 0, of each tool's vector of impacts times rarities.
 
-        It is that of the tool's text: what hints hold lengthens no vector.
+        It is computed from the tool's text: hints do not lengthen a vector.
         """
         norms: list[float] = self._some("tools.norm", tools)
         if [norm for norm in norms if not norm > 0]:
@@ -326,16 +326,16 @@ class Index(PostingFile):
         """Return how much of a need a link covers, and the fields that do.
 
         Each field has the path of the output field and the name of the argument. The coverage is
-        `strict`, `partial`, `optional`, or "" where there is none.
+        `strict`, `partial`, `optional`, or "" if there is none.
         """
         number = self._item("links.mapping", link)
         coverage, fields = ("", ()) if number == NONE else self._read_mapping(number)
         return coverage, tuple([(given, argument) for given, argument, _ in fields])
 
     def provides(self, tool: int) -> Provisions:
-        """Return number, other tool and weight of all that a tool provides to others.
+        """Return number, other tool and weight of each provision of a tool.
 
-        It is all that the schemas of the catalogue say, while links are capped.
+        These are all provisions by the schemas of the catalog, while links are capped.
         """
         first, _ = span(self.items("provides.at"), tool)
         targets = self.rows("provides")[tool].tolist()
@@ -350,9 +350,9 @@ class Index(PostingFile):
         return tuple(zip(numbers, sources, weights, strict=True))
 
     def provision(self, number: int) -> Mapping:
-        """Return coverage and fields of what one tool provides to another.
+        """Return coverage and fields of a provision.
 
-        They are as those of `mapping`, each field with whether its argument is required.
+        They are as in `mapping`, each field with whether its argument is required.
         """
         return self._read_mapping(self._item("provides.mapping", number))
 
@@ -412,7 +412,7 @@ class Index(PostingFile):
     def nearest(self, word: str) -> tuple[int, tuple[str, ...]]:
         """Return the least number of edits, 1 or 2, to other words that occur, and these words.
 
-        The number is 0 and the words are none when no word is within `allowed_edits`.
+        The number is 0 and the words are empty if no word is within `allowed_edits`.
         """
         return self._speller.nearest(word)
 
@@ -465,10 +465,9 @@ class Index(PostingFile):
         return ABSENT if word == NONE else word
 
     def document_frequency(self, term: int) -> int:
-        """Return the number of tools that hold a term in their text, or in their hints.
+        """Return the number of tools with a term in their text, or in their hints, if greater.
 
-        It is the greater of the two: what one tool gains by a hint makes no word of its text less
-        rare.
+        A hint of one tool does not make a word of its text less rare.
         """
         return self._item("terms.tools", term)
 
@@ -487,7 +486,7 @@ class Index(PostingFile):
         return impacts[place], fields[place]
 
     def find_holders(self, term: int, field: str) -> Iterator[int]:
-        """Yield the tools that hold *term* in a *field* of `FIELDS`; none hold `ABSENT`."""
+        """Yield the tools with *term* in a *field* of `FIELDS`; none for `ABSENT`."""
         if term == ABSENT:
             return
         tools, _, fields = self.postings(term)
@@ -516,7 +515,7 @@ def _decode_document(data: Buffer) -> tuple[ToolDocument, str | None]:
         raise StaleIndexError("a record is broken") from fault
 
 
-# Fewer words are no phrase; an alias of more is found as a whole request only.
+# Fewer words are not a phrase; an alias of more is only found as a whole request.
 _SHORTEST_PHRASE, _LONGEST_PHRASE = 2, 16
 
 

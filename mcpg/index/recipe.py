@@ -1,4 +1,4 @@
-"""How an index weighs the fields of a tool (BM25F), and the number that tells how it was made."""
+"""How an index weighs the fields of a tool (BM25F), and the checksum of its rules."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 from mcpg import __version__
 
-RULES = 3458780643
-"""Checksum of the modules and tables that decide what an index holds of given documents.
+RULES = 697449327
+"""Checksum of the modules and tables that decide the content of an index.
 
-To read them takes longer than a search, so the number stands here. `tests/index/test_rules.py`
-names them, compares it, and renews it.
+Reading them takes longer than a search, so the number is written here. `tests/index/test_rules.py`
+lists them, compares it, and renews it.
 """
 
 
@@ -22,7 +22,7 @@ def hash_recipe(recipe: bytes) -> int:
 
 
 class FieldParameters(NamedTuple):
-    """What an occurrence in a field weighs, at least 0, and how far long fields are discounted.
+    """The weight of an occurrence in a field, at least 0, and the discount of long fields.
 
     The latter ("b") is in [0, 1].
     """
@@ -61,15 +61,15 @@ OF_PARAMETERS = ("parameters", "parameter_texts")
 HINTS = ("aliases", "keywords", "examples")
 """The fields whose texts only ever add to a score.
 
-Each of their texts is one more way to find a tool, so none is discounted by the others: they have
-no length normalisation, and no part in the length of the tool's vector.
+Each of their texts is another way to find a tool, and is not discounted by the others: they have no
+length normalization, and do not count in the length of the tool's vector.
 """
 
 GENERATED = FIELDS.index("generated")
 """The field of texts that a language model wrote.
 
-A term counts there or in the fields of text, whichever weighs more, and not in both: these texts
-repeat what the tool says itself, and a tool without any must not fall behind by that.
+A term counts in it or in the fields of text, whichever weighs more, and not in both: these texts
+repeat the tool's own, and a tool without them must not rank lower for that.
 """
 
 HINTS_MASK = sum(1 << FIELDS.index(name) for name in HINTS)
@@ -88,7 +88,7 @@ def occurrence_weight(length: int, mean_length: float, parameters: FieldParamete
 
 
 def inverse_document_frequency(size: float, frequency: float) -> float:
-    """Return the weight of a term that *frequency* of *size* documents hold; above 0.
+    """Return the weight of a term in *frequency* of *size* documents; above 0.
 
     Source: Robertson & Zaragoza, "The Probabilistic Relevance Framework", 2009, eq. 3.5, with 1
     added under the logarithm so that common terms stay positive.
@@ -97,10 +97,10 @@ def inverse_document_frequency(size: float, frequency: float) -> float:
 
 
 def smoothed_idf(size: int, frequency: float, common: float, background: float) -> float:
-    """Return the same weight in a collection that the language has been added to; above 0.
+    """Return the same weight in a collection extended by texts of the language; above 0.
 
-    For every document, *background* texts are imagined of which a share of *common* hold the
-    term. So a word that everybody uses all the time weighs little, though no document holds it.
+    For every document, *background* texts are assumed of which a share of *common* contain the
+    term. So a frequent word of the language weighs little, even if no document contains it.
 
     Source: smoothing by a collection model, Zhai & Lafferty, "A study of smoothing methods for
     language models applied to information retrieval", TOIS 22(2), 2004, carried over to

@@ -42,7 +42,7 @@ CHECKED_SIZE = 32 << 20
 
 # To compare so many bytes takes as long as a few dozen questions for one item.
 _READ_WHOLE = 10 * BLOCK_SIZE
-# Records bear a checksum each, because a search reads few of many.
+# Records have a checksum each, because a search reads few of many.
 _CHECKED_IN_PARTS = ("records", "records.at", "records.crc", "records.dictionary")
 
 MOST_PROBES = 64
@@ -94,9 +94,9 @@ class RowTable:
         return self._items[start:end]
 
     def run(self, first: int, end: int) -> tuple[bytes, list[int]]:
-        """Return the rows of bytes from number *first* up to *end* in one, and where each begins.
+        """Return the bytes of the rows from number *first* up to *end*, and the start of each.
 
-        The last place is where they end.
+        The last place is their end.
         """
         starts: list[int] = self._starts[first : end + 1].tolist()
         if len(starts) != end + 1 - first:
@@ -153,7 +153,7 @@ class TextTable:
         return iter(self._run(0, len(self)))
 
     def some(self, numbers: Sequence[int]) -> list[str]:
-        """Return the texts of *numbers*; where these are close, that is quicker than one by one."""
+        """Return the texts of *numbers*; if these are close, that is faster than one by one."""
         first, end = min(numbers, default=0), max(numbers, default=-1) + 1
         if end - first > _MOST_SPREAD * len(numbers):
             return [self[number] for number in numbers]
@@ -176,9 +176,9 @@ class TextTable:
 class KeyTable(TextTable):
     """Distinct texts by number, in order, and their numbers by text.
 
-    Numbers are found through a hash table with open addressing: each stands in the first free
-    slot from the one that the text's CRC-32 points at. Half of the slots at least are free. A text
-    whose first 64 slots are all taken is in none, and found by its place in the order.
+    Numbers are found through a hash table with open addressing: each is in the first free slot from
+    the text's CRC-32. At least half of the slots are free. A text whose first 64 slots are all
+    taken is in no slot, and is found by bisection.
     """
 
     __slots__ = ("_numbers", "_slots")
@@ -189,7 +189,7 @@ class KeyTable(TextTable):
         self._numbers: dict[str, int] = {}
 
     def read_ahead(self) -> None:
-        """Decode all texts, unless they are too many to keep: then none is looked up in the file.
+        """Decode all texts, unless they are too many to keep, so that the file is not read later.
 
         Raises:
             StaleIndexError: One of them is broken.
@@ -216,20 +216,20 @@ class KeyTable(TextTable):
 
 
 class SectionFile:
-    """The sections of an index file, as items and tables; nothing is read before it is asked for.
+    """The sections of an index file, as items and tables, read on demand.
 
-    Whatever is asked, the answer is right, or `StaleIndexError` is raised because the file is
-    damaged, or no whole index of this version. May be shared between threads.
+    Every answer is right, or `StaleIndexError` is raised because the file is damaged, or not a
+    whole index of this version. May be shared between threads.
 
     Args:
         data: The file.
-        in_blocks: Whether it is compared with its checksums block by block as it is read, which is
-            right for a few questions, in place of section by section.
-        read: Returns a number of bytes of the file from an offset, where *data* has room for all
-            of it but holds only its head yet; with it, *in_blocks* must be set.
+        in_blocks: Whether it is checked block by block as it is read, which suits few queries,
+            instead of section by section.
+        read: Returns a number of bytes of the file from an offset, if *data* has room for all of it
+            but only contains its head yet; requires *in_blocks*.
 
     Attributes:
-        is_checked: Whether everything is compared with its checksums before its first use.
+        is_checked: Whether everything is checked before its first use.
     """
 
     def __init__(self, data: Buffer, *, in_blocks: bool = False, read: Read | None = None) -> None:
@@ -263,10 +263,10 @@ class SectionFile:
         return len(self._data)
 
     def verify(self, *, records: bool = True) -> None:
-        """Compare every section with its checksums, or all but those of *records*.
+        """Check every section, or all except *records*.
 
         Raises:
-            StaleIndexError: One is damaged.
+            StaleIndexError: A section is damaged.
         """
         for name, entry in self._entries.items():
             if records or name not in _CHECKED_IN_PARTS:
@@ -385,7 +385,7 @@ def iter_pieces(data: Buffer | JoinedPieces | StoredPieces) -> Iterable[Buffer]:
 
 
 class JoinedPieces(list[bytes]):
-    """The pieces of data that is in memory; to join them would take as much again."""
+    """The pieces of data in memory; joining them would double the memory."""
 
     def __len__(self) -> int:
         return sum(map(len, self))
@@ -394,7 +394,7 @@ class JoinedPieces(list[bytes]):
 def pack(sections: Iterable[Section], header: Header) -> bytes:
     """Write a file of *sections*; they keep their order.
 
-    A section that nobody else holds is released as soon as it is written.
+    A section without other references is released as soon as it is written.
     """
     table = SectionTable()
     pieces = deque(chain.from_iterable(map(table.write_section, sections)))
@@ -419,7 +419,7 @@ class SectionTable:
         name, size = section.name.encode("ascii"), ITEM_SIZES[section.item_type]
         length = len(section.data)
         if length % size or len(name) > 23:  # noqa: PLR2004 - as in the entry's format
-            raise ValueError(f"section {section.name!r} is no array of {section.item_type!r}")
+            raise ValueError(f"section {section.name!r} is not an array of {section.item_type!r}")
         self._entries.append((name, section.item_type.encode("ascii"), length))
         self._size += length + -length % ALIGNMENT
         for piece in (*iter_pieces(section.data), bytes(-length % ALIGNMENT)):
@@ -447,7 +447,7 @@ class SectionTable:
 
 
 def with_section(data: Buffer, section: Section) -> bytes:
-    """Return the same file with *section* at its end, in place of one of that name."""
+    """Return the same file with *section* at its end, replacing a section of that name."""
     header, entries = unpack(data)
     kept = [
         Section(name, entry.item_type, bytes(data[entry.start : entry.end]))
@@ -458,7 +458,7 @@ def with_section(data: Buffer, section: Section) -> bytes:
 
 
 def number_holders(texts_of: Iterable[Iterable[str]]) -> tuple[list[str], list[list[int]]]:
-    """Return all texts, sorted, and for each the numbers of those that hold it."""
+    """Return all texts, sorted, and for each the numbers of its holders."""
     holders: dict[str, list[int]] = {}
     for number, texts in enumerate(texts_of):
         for text in dict.fromkeys(texts):
@@ -529,14 +529,14 @@ _IN_MEMORY = 8 << 20
 def spool_sections(
     sections: Iterable[Section], folder: str
 ) -> Iterator[Callable[[Header], Iterator[bytes]]]:
-    """Keep the file that `pack` returns in a temporary file until it has its place.
+    """Store the file that `pack` returns in a temporary file until it is moved.
 
-    What stands before the sections depends on all of them, each of which is released before the
-    next one is made. The temporary file, in *folder*, has no name or loses it with the process.
-    What is yielded returns the file with a header, in parts.
+    The head depends on all sections, each of which is released before the next is made. The
+    temporary file, in *folder*, has no name or is deleted with the process. The yielded function
+    returns the file with a header, in parts.
 
     Raises:
-        OSError: There is no room for the temporary file, or it cannot be read.
+        OSError: The temporary file cannot be written or read.
     """
     from tempfile import SpooledTemporaryFile  # noqa: PLC0415 - slow, and a search writes none
 
@@ -549,7 +549,7 @@ def spool_sections(
             while part := body.read(_CHUNK):
                 yield part
 
-        # A loop would hold each section while the next one is made.
+        # A loop would keep each section while the next is made.
         deque(map(body.write, chain.from_iterable(map(table.write_section, sections))), maxlen=0)
         yield parts
 

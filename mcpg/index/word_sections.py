@@ -1,7 +1,7 @@
-"""The sections of an index that are made of the words of documents, whatever relates these.
+"""The sections of an index made from the words of documents, without relations.
 
-They depend on the contents of the documents alone, see `encode_content`, and so can be made in
-another process while this one relates the tools and writes their documents.
+They depend only on the contents of the documents, see `encode_content`, so another process can make
+them while this one relates the tools and writes their documents.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ from mcpg.index.tables import (
     keys_sections,
     rows_sections,
 )
-from mcpg.text import Word, iter_words, language_of, lexicon
+from mcpg.text import Word, detect_language, iter_words, lexicon
 from mcpg.text.words import read_stop_words
 
-# Few tools have claims: their own mean would be that of the longest.
+# Few tools have claims: their own mean would be dominated by the longest.
 _CLAIMS, _DESCRIPTION = FIELDS.index("claims"), FIELDS.index("description")
 _ANY_LANGUAGE = HINTS_MASK | 1 << GENERATED
 # The longest title of some 9,000 tools has 16 words.
@@ -84,14 +84,14 @@ class InvertedFile:
         for document, held in enumerate(analysed):
             for field, words, wholes in held.fields:
                 if field == _DESCRIPTION:
-                    # No other word tells a language.
+                    # No other word is evidence of a language.
                     spoken.update({word: words[word] for word in stop_words & words.keys()})
                 terms = [*map(self._terms.of_word.__getitem__, words)]
                 terms += map(self._terms.of_whole.__getitem__, wholes)
                 counts = (*words.values(), *wholes.values())
                 self._occurrences.add(document, field, terms, counts, sum(words.values()))
             self._names.append(array("I", map(self._terms.of_word.__getitem__, held.name)))
-        self.language = language_of(spoken.elements())
+        self.language = detect_language(spoken.elements())
         self.words = sorted(self._terms.of_word)
         self._order = sorted(self._terms.numbers)
         self._final = array("I", bytes(4 * len(self._order)))
@@ -183,7 +183,7 @@ class _TermNumbers:
 
 
 class _TextNumbers(dict[str, int]):
-    """Words or whole identifiers and the numbers of their terms, given when first asked for."""
+    """Words or whole identifiers and the numbers of their terms, assigned at first use."""
 
     def __init__(self, terms: _TermNumbers, kind: int) -> None:
         super().__init__()
@@ -202,8 +202,8 @@ class _TextNumbers(dict[str, int]):
 class _Occurrences:
     """How often each term occurs in each field of each document, in flat arrays.
 
-    `hinted` has for each term that hints hold how many documents have it in hints, and how many in
-    hints alone; it is known once the postings are.
+    `hinted` has for each term in hints how many documents have it in hints, and how many only in
+    hints; it is known once the postings are.
     """
 
     def __init__(self) -> None:
@@ -233,7 +233,7 @@ class _Occurrences:
     def postings(self, terms: int) -> list[array[int]]:
         """Return the postings of each term: document, impact and field mask in one number.
 
-        The occurrences are released, so that this can be asked once.
+        The occurrences are released, so this can be called once.
         """
         rows = [array("Q") for _ in range(terms)]
         means = self.mean_lengths()
@@ -283,7 +283,7 @@ class _Occurrences:
             emptied.clear()
 
     def without_hints(self, term: int, row: Iterable[int]) -> Iterator[tuple[int, int]]:
-        """Yield the documents that hold *term* in their text, and its impacts there."""
+        """Yield the documents with *term* in their text, and its impacts."""
         for posting in row:
             document = posting >> 32
             if not posting & HINTS_MASK:
@@ -294,10 +294,10 @@ class _Occurrences:
                 yield document, impact
 
     def mean_lengths(self) -> list[float]:
-        """For each field, the mean number of words over the documents that have words in it.
+        """Return the mean number of words of each field, over the documents with words in it.
 
-        Claims are measured by descriptions. A title longer than titles are counts as a long one,
-        lest in a catalogue of few titles a stuffed one be the measure of itself.
+        Claims use the mean of descriptions. The mean of titles is bounded, so that in a catalog of
+        few titles a stuffed title is not its own measure.
         """
         totals, filled = [0] * len(FIELDS), [0] * len(FIELDS)
         _, fields, lengths, _ = self._fields
@@ -323,7 +323,7 @@ def impact_step(frequency: float) -> int:
 
 
 def term_weight(size: int, frequency: int) -> float:
-    """Return what one step of impact of a term that *frequency* of *size* tools hold weighs."""
+    """Return the weight of one step of impact of a term in *frequency* of *size* tools."""
     return inverse_document_frequency(size, frequency) / IMPACT_SCALE
 
 
@@ -375,10 +375,10 @@ def weigh_frequency(
 
 
 class WordSections(NamedTuple):
-    """What an index takes from the words of its documents.
+    """The sections that an index makes from the words of its documents.
 
-    These are the probabilities of kinds of operation, one tool after the other, the number of words
-    that occur, and all other sections that are made of words, each made when it is asked for.
+    These are the probabilities of kinds of operation, by tool, the number of words, and all other
+    sections made from words, each made on demand.
     """
 
     operations: bytes
@@ -430,7 +430,7 @@ def make_cached_sections(
 
 
 def digest_contents(contents: Iterable[bytes]) -> bytes:
-    """Return a digest of *contents*, such as those of documents, and of their order."""
+    """Return a digest of *contents*, such as contents of documents, and of their order."""
     digest = hashlib.sha256()
     for content in contents:
         digest.update(b"%d %b" % (len(content), content))
@@ -450,10 +450,10 @@ class WorkerFiles:
         self._found: bytes | None = None
 
     def write_contents(self, contents: Iterable[bytes]) -> Iterator[bytes]:
-        """Hand over *contents*, those of documents, and return them.
+        """Hand over *contents* of documents, and return them.
 
         Raises:
-            OSError: There is no room for them.
+            OSError: The disk is full.
         """
         for content in contents:
             self._contents.add(content)
@@ -466,10 +466,10 @@ class WorkerFiles:
         return self._digest.digest()
 
     def pack_arguments(self) -> bytes:
-        """Return what `make_sections` takes.
+        """Return the arguments for `make_sections`.
 
         Raises:
-            OSError: There is no room for the contents.
+            OSError: The disk is full.
         """
         return pickle.dumps((self._contents.since(), self._made.path))
 
@@ -478,7 +478,7 @@ class WorkerFiles:
         self._found = found
 
     def sections(self) -> WordSections | None:
-        """Return the sections that a process has left, `None` where none has."""
+        """Return the sections that a process has left, `None` if none has."""
         if self._found is None:
             return None
         operations, words, table = pickle.loads(self._found)  # noqa: S301 - from a process of this one
@@ -498,13 +498,13 @@ class WorkerFiles:
 def make_sections(path: Path | None, given: bytes) -> bytes | None:
     """Make sections as `make_cached_sections` does, from what `Handover.given` returned.
 
-    They are left where that says. It is `None` where a word table is missing: who asks has it, or
-    reports that.
+    They are left at the given place. The result is `None` if a word table is missing: the caller
+    has it, or reports that.
     """
     place, target = pickle.loads(given)  # noqa: S301 - from the process that started this one
     made = make_cached_sections(path, lambda memo: analyse_contents(read_chunks(place), memo))
     table: list[tuple[str, str, int]] = []
-    # Once removed, the file is not made anew: nobody would remove it again.
+    # Once removed, the file is not made anew: nothing would remove it again.
     with target.open("r+b") as file:
         for section in made.sections:
             table.append((section.name, section.item_type, len(section.data)))

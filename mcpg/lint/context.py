@@ -15,7 +15,7 @@ from mcpg.index import Index
 from mcpg.index.layout import NO_KEY
 from mcpg.lint.model import Finding, Location, RelatedTool, Selection
 from mcpg.text import split_words
-from mcpg.text.words import stem, stop_words_of
+from mcpg.text.words import get_stop_words, stem
 from mcpg.values import format_count
 
 _USUAL = 0.25
@@ -148,7 +148,7 @@ def stems(text: str) -> frozenset[str]:
 @lru_cache(maxsize=_MOST_TEXTS)
 def content_words(text: str) -> tuple[str, ...]:
     """Return the stems of the words of *text* that are no stop words, in their order."""
-    stops = stop_words_of("english")
+    stops = get_stop_words("english")
     return tuple([stem(word) for word in split_words(text) if word not in stops])
 
 

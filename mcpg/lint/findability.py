@@ -16,7 +16,7 @@ from mcpg.lint.context import EMPTY_WORDS, LintContext, as_written, by_key, make
 from mcpg.lint.model import Finding, Location, RelatedTool
 from mcpg.relations.edges import EdgeOrigin
 from mcpg.text import lexicon
-from mcpg.text.words import joined
+from mcpg.text.words import join_words
 
 _MOST_SHARING = 100
 _ROUNDING = 1e-9
@@ -121,11 +121,11 @@ def check_confusion(catalogue: LintContext) -> Iterator[Finding]:
 
 def _find_shared_aliases(catalogue: LintContext) -> Iterator[Finding]:
     """Report aliases of several tools, and those that are the name of another tool."""
-    pairs = [(joined(alias), tool) for tool in catalogue.tools for alias in tool.hints.aliases]
-    names = by_key((joined(tool.name), tool) for tool in catalogue.tools)
+    pairs = [(join_words(alias), tool) for tool in catalogue.tools for alias in tool.hints.aliases]
+    names = by_key((join_words(tool.name), tool) for tool in catalogue.tools)
     for key, tools in by_key(pairs).items():
         first, aliases = tools[0], tools[0].hints.aliases
-        place = next(n for n, one in enumerate(aliases) if joined(one) == key)
+        place = next(n for n, one in enumerate(aliases) if join_words(one) == key)
         found: list[tuple[str, str, tuple[RelatedTool, ...]]] = []
         if len(tools) > 1:
             shown = " and ".join((repr(first.id), ", ".join(repr(one.id) for one in tools[1:4])))
@@ -188,7 +188,7 @@ def _compare(likeness: _Likeness, one: Tool, other: Tool) -> Iterator[Finding]:
         return
     is_across = one.source_id != other.source_id
     words: tuple[str, ...] = ()
-    if is_across and joined(one.name) == joined(other.name):
+    if is_across and join_words(one.name) == join_words(other.name):
         code, advice = (
             "C102",
             "leave out one source, or disable a tool by `enabledByDefault: false`",

@@ -13,7 +13,7 @@ from mcpg.lint.context import EMPTY_WORDS, LintContext, by_key, make_finding, ou
 from mcpg.lint.model import Finding, Location, RelatedTool, Respelling
 from mcpg.text import split_words
 from mcpg.text.spelling import allowed_edits, edit_distance
-from mcpg.text.words import fold, joined, stop_words_of
+from mcpg.text.words import fold, get_stop_words, join_words
 from mcpg.values import format_count
 
 _ALLOWED = re.compile(r"[A-Za-z0-9_.-]{1,64}\Z")
@@ -52,7 +52,7 @@ def check_names(catalogue: LintContext) -> Iterator[Finding]:
     yield from outliers(catalogue, refused, "have names that APIs of models refuse")
     for source_id, tools in catalogue.sources.items():
         yield from _find_other_case(source_id, tools)
-        for first, *rest in by_key((joined(tool.name), tool) for tool in tools).values():
+        for first, *rest in by_key((join_words(tool.name), tool) for tool in tools).values():
             if rest and first.name != rest[0].name:
                 message = (
                     f"the names {first.name!r} and {rest[0].name!r}"
@@ -232,7 +232,7 @@ def _is_list(part: str) -> bool:
     if len(part.split()) < _LIST_WORDS or not part.isascii() or _ENUMERATION.search(part):
         return False
     words, commas = split_words(part), part.count(",")
-    stops = sum(word in stop_words_of("english") for word in words)
+    stops = sum(word in get_stop_words("english") for word in words)
     is_bare = stops <= _LIST_STOPS * len(words) and len(set(words)) > len(words) / 2
     return is_bare and (commas == 0 or commas >= len(words) / 3)
 
@@ -300,7 +300,7 @@ def _report_slip(
 
 def _is_slip(label: str, meant: str, holders: Mapping[str, list[Tool]]) -> bool:
     """Return whether *label* is another spelling of *meant*, or a slip of it."""
-    one, other = joined(label), joined(meant)
+    one, other = join_words(label), join_words(meant)
     if one == other or fold(label) == fold(meant):
         return True
     if any(sign.isdecimal() for sign in one + other):

@@ -1,4 +1,4 @@
-"""Language models that rewrite queries, and that rank what a search has found."""
+"""Language models that rewrite queries, and that rank search results."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class FunctionNormalizer:
     """A host's own function as a normaliser.
 
     Attributes:
-        fingerprint: Identifies the function; differs where its answers would.
+        fingerprint: Identifies the function; differs if its answers would.
     """
 
     function: Callable[[str], str] = field(repr=False)
@@ -87,8 +87,8 @@ class _ChatModel:
     ) -> None:
         """Prepare requests to *model*; nothing is sent yet.
 
-        `/chat/completions` stands below *url*, such as `https://api.openai.com/v1`. An *endpoint*
-        made by the caller replaces *url*, *key* and *budget*.
+        Requests go to `/chat/completions` below *url*, such as `https://api.openai.com/v1`. An
+        *endpoint* made by the caller replaces *url*, *key* and *budget*.
 
         Raises:
             UsageError: *url* or *key* cannot be used.
@@ -108,7 +108,7 @@ class _ChatModel:
         return self._endpoint.usage
 
     def _ask(self, instructions: str, text: str, most_tokens: int) -> str:
-        """Return what the model answers to *text*."""
+        """Return the answer of the model to *text*."""
         payload: JsonObject = {
             "model": self._model,
             "messages": [
@@ -128,7 +128,7 @@ class _ChatModel:
             case {"error": _}:
                 raise self._error("the server answers with an error", kind="failed")
             case _:
-                raise self._error("the answer holds no message of a model")
+                raise self._error("the answer has no message of a model")
 
     def close(self) -> None:
         self._endpoint.close()
@@ -145,7 +145,7 @@ class ChatNormalizer(_ChatModel):
 
 
 class RerankCandidate(NamedTuple):
-    """What a reranker is shown of a tool; all texts but the id may be those of strangers.
+    """A tool as a reranker gets it; all texts except the id are untrusted.
 
     Attributes:
         id: The id of the tool.
@@ -198,4 +198,4 @@ class ChatReranker(_ChatModel):
             numbers = json.loads(answer[answer.index("[") : answer.rindex("]") + 1])
             return [by_number[number] for number in numbers]
         except (ValueError, KeyError, TypeError, RecursionError):
-            raise self._error("the answer is no list of numbers") from None
+            raise self._error("the answer is not a list of numbers") from None

@@ -1,4 +1,4 @@
-"""Addresses and header fields: what can be sent, and which hosts are this machine."""
+"""Addresses and header fields: which can be sent, and which hosts are this machine."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def has_control(text: str) -> bool:
 def is_loopback(host: str) -> bool:
     """Return whether *host* is this machine: `localhost`, or an address of its loopback interface.
 
-    An IPv6 address may stand in brackets, as in a URL.
+    An IPv6 address may be in brackets, as in a URL.
     """
     if host == "localhost":
         return True
@@ -61,7 +61,7 @@ class Address:
 
     @property
     def display(self) -> str:
-        """The address without its query, which may hold a key."""
+        """The address without its query, which may contain a key."""
         return self.parts._replace(query="").geturl()
 
     @property
@@ -79,17 +79,17 @@ def parse_address(url: str) -> Address:
     """Parse *url*.
 
     Raises:
-        UsageError: It is not an address of HTTP, or holds a user name or a password.
+        UsageError: It is not an HTTP address, or contains a user name or a password.
     """
     parts = split_address(url) if url.isprintable() and " " not in url else None
     if parts is None or parts.scheme not in _PORTS or not parts.hostname:
         raise UsageError(
-            "the address of the endpoint is none",
+            "the address of the endpoint is invalid",
             remedy="give one such as https://api.example.com/v1",
         )
     if "@" in parts.netloc:
         raise UsageError(
-            "the address of the endpoint holds a user name or a password",
+            "the address of the endpoint contains a user name or a password",
             remedy="give the key apart from the address",
         )
     return Address(parts._replace(fragment=""))

@@ -46,8 +46,8 @@ _CONNECTED = (".connect_tcp.complete", ".start_tls.complete")
 class HttpConnection:
     """A client with at most one connection, whose socket is known.
 
-    One client for all requests would not do: it tells nobody on which connection a request waits,
-    and to close it wakes no thread that reads.
+    A client that all requests share would not do: it does not report which connection a request
+    waits on, and closing it does not wake threads that read.
     """
 
     client: httpx.Client
@@ -93,7 +93,7 @@ class ConnectionPool:
             httpx = _import_httpx()
             with self._lock:
                 self._trust = self._trust or httpx.create_ssl_context()
-            # No proxy or password is read from the environment: callers that want one pass it.
+            # No proxy or password is read from the environment: callers pass a proxy if needed.
             client = httpx.Client(verify=self._trust, trust_env=False, proxy=self._proxy)
             connection = HttpConnection(client)
         is_well = False
@@ -116,9 +116,9 @@ class ConnectionPool:
             connection.client.close()
 
     def _drop_inherited(self) -> None:
-        """Drop what the process had before it forked: two must not share a connection.
+        """Drop the connections from before the process forked: two must not share one.
 
-        The connection stays open for the parent; a thread of the parent's may have held the lock.
+        The connection stays open for the parent; a thread of the parent may have had the lock.
         """
         if self._owner != os.getpid():
             inherited, self._free = self._free, []
@@ -171,7 +171,7 @@ class WorkDeadline:
 
 @dataclass(frozen=True, slots=True)
 class WorkOutcome(Generic[Result]):
-    """The result of work, or whatever it raised."""
+    """The result of work, or the exception that it raised."""
 
     result: Result | None
     fault: BaseException | None = None
@@ -180,8 +180,8 @@ class WorkOutcome(Generic[Result]):
 def within(seconds: float, work: Callable[[WorkDeadline], Result]) -> WorkOutcome[Result] | None:
     """Run *work* for at most *seconds*; return `None` if it has not ended by then.
 
-    What the work raises is returned, never raised: even its own cancellation or interruption. What
-    interrupts the wait itself is raised, and the work abandoned.
+    An exception of the work is returned, never raised, even its own cancellation or interruption.
+    An interruption of the wait itself is raised, and the work abandoned.
     """
     seconds = min(seconds, threading.TIMEOUT_MAX)
     call = WorkDeadline(seconds)
@@ -229,7 +229,7 @@ _RETRIED = frozenset({408, 425, 429, 500, 502, 503, 504})
 _PHRASES = {int(status): status.phrase for status in HTTPStatus}
 _REMEDIES = {
     401: "check the API key",
-    403: "check the API key and what it is allowed",
+    403: "check the API key and its permissions",
     404: "check the address and the name of the model",
     429: "wait, or ask less often",
 }
@@ -284,7 +284,7 @@ class Usage:
 
 
 def read_usage(answer: JsonObject) -> Usage | None:
-    """Return the tokens that an *answer* reports, `None` where it reports none."""
+    """Return the tokens that an *answer* reports, `None` if it reports none."""
     usage = answer.get("usage")
     if not isinstance(usage, dict):
         return None
@@ -296,7 +296,7 @@ def read_usage(answer: JsonObject) -> Usage | None:
 
 
 def list_encodings(secret: str) -> tuple[str, ...]:
-    """Return the texts that stand for *secret* where it is written: plain, or encoded.
+    """Return the forms in which *secret* may be written: plain, or encoded.
 
     These are the percent-encodings of the usual libraries, JSON with its options, and base64.
     """
@@ -330,14 +330,14 @@ class Secret:
         if not (self.text.isascii() and self.text.isprintable() and self.text):
             raise UsageError(
                 "the API key is empty or has characters that no header can carry",
-                remedy="set it to the key alone, without quotes or line ends",
+                remedy="set it to the key only, without quotes or line ends",
             )
 
     def __repr__(self) -> str:
         return f"Secret({_MASK!r})"
 
     def mask(self, text: str) -> str:
-        """Return *text* with the key masked, plain or encoded, even where it is cut off."""
+        """Return *text* with the key masked, plain or encoded, even if it is cut off."""
         for form in list_encodings(self.text):
             text = text.replace(form, _MASK)
             for length in range(min(len(form), len(text)), _SHORTEST_PREFIX - 1, -1):
@@ -440,7 +440,7 @@ class Endpoint:
         return ended.result
 
     def quote(self, text: str) -> str:
-        """Return what the server wrote as one harmless line of at most 240 characters.
+        """Return the server's message as one harmless line of at most 240 characters.
 
         The key is masked before anything is cut or escaped, so that no part of it is left.
         """
@@ -488,7 +488,7 @@ class Endpoint:
             if target is None or target.origin != place.origin:
                 message = (
                     f"the server answers with a redirect ({answer.status}) to another place, which"
-                    " is not followed, so that nobody else gets the key"
+                    " is not followed, to keep the key from other servers"
                 )
                 raise _error(message, "refused", place, "give the address that is redirected to")
             place = target
@@ -496,7 +496,7 @@ class Endpoint:
 
     def _send(self, address: Address, body: bytes, call: WorkDeadline) -> _HttpAnswer:
         httpx = _import_httpx()
-        # A read beyond the deadline is cut off there; a connection cannot be before it stands.
+        # A read beyond the deadline is cut off there; a connection cannot be before it is open.
         connect = min(self.budget.connect, max(call.remaining(), 0.001), _LONGEST_WAIT)
         timeout = httpx.Timeout(min(self.budget.read, _LONGEST_WAIT), connect=connect)
         key = {} if self._secret is None else {"Authorization": f"Bearer {self._secret.text}"}
@@ -550,7 +550,7 @@ class Endpoint:
             found = None
         if not isinstance(found, dict):
             message = (
-                f"its answer is no JSON object: {self._quote_message(answer) or 'it is empty'}"
+                f"its answer is not a JSON object: {self._quote_message(answer) or 'it is empty'}"
             )
             raise _error(message, "answer", address, "check the address: most end in /v1")
         return found

@@ -15,7 +15,7 @@ _STARTED, _COMPLETE = ".connect_tcp.started", ".connect_tcp.complete"
 _NAT64 = IPv6Network("64:ff9b::/96")  # RFC 6052
 _IPV4 = 0xFFFFFFFF
 # Metadata services of clouds that `is_global` takes for hosts on the Internet: Oracle's, in the
-# addresses of protocols, which older versions of Python do not know, and Azure's.
+# addresses of protocols, which older versions of Python lack, and Azure's.
 _METADATA = IPv4Network("192.0.0.0/24"), IPv4Network("168.63.129.16/32")
 
 
@@ -31,7 +31,7 @@ def is_public(address: str) -> bool:
     """Return whether an IP address is that of a host on the Internet.
 
     Not public are loopback, private, link-local, shared, multicast and reserved addresses, and
-    those of metadata services, also where an IPv6 address contains them.
+    addresses of metadata services, even if an IPv6 address contains them.
     """
     found = ip_address(address.partition("%")[0])
     if isinstance(found, IPv6Address):

@@ -13,7 +13,7 @@ from mcpg.plan.needs import PlanContext
 from mcpg.search.calibration import LOW_CONFIDENCE
 from mcpg.search.features import Candidate
 from mcpg.search.pipeline import RankedList
-from mcpg.text import iter_words, lexicon, split_words, stem, stop_words_of
+from mcpg.text import get_stop_words, iter_words, lexicon, split_words, stem
 from mcpg.text.literals import (
     WORDS_OF_KINDS,
     TextLiteral,
@@ -126,7 +126,7 @@ def _count_units(text: str, index: Index) -> int:
     literals = find_literals(text)
     blank = blank_literals(text, literals)
     spoken = [one.text for one in iter_words(blank) if not one.is_compound]
-    stop_words = stop_words_of(lexicon.ENGLISH)
+    stop_words = get_stop_words(lexicon.ENGLISH)
     first = stem(spoken[0]) if spoken else ""
     names_tool = any(index.find_holders(index.find_stem(first), "name"))
     is_verb = lexicon.is_operation(first) or (names_tool and bool(lexicon.operation_shares(first)))

@@ -1,1 +1,1 @@
-"""What may be added to mcpg: the hooks, our own optional rooms, and plugins of other packages."""
+"""Plugins: the hooks, mcpg's optional packages, and plugins of other packages."""

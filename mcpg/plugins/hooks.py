@@ -1,8 +1,8 @@
-"""What a plugin can register.
+"""Hooks: the parts that a plugin can register.
 
 A plugin is a `Plugin`, or a function that returns one. A package names it as an entry point of the
-group `mcpg.plugins`; docs/how-to/plugins.md has an example. What is written as `module:name` is a
-reference, imported when it is needed, so that `mcpg --help` imports none.
+group `mcpg.plugins`; docs/how-to/plugins.md has an example. A reference, written `module:name`, is
+imported when it is needed, so that `mcpg --help` imports none.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from mcpg.errors import Diagnostic
 from mcpg.values import JsonObject
 
 Reference = str
-"""`module:name`, where the name may have dots."""
+"""`module:name`; the name may have dots."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +35,12 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class SourceRequest:
-    """A source that is to be read.
+    """A source to read.
 
     Attributes:
-        argument: What names it.
+        argument: The argument that names it.
         source_id: Source id of all its tools; `None` for its own.
-        memo: What is known from earlier builds, a `mcpg.caching.build_cache.BuildCache`.
+        memo: Results of earlier builds, a `mcpg.caching.build_cache.BuildCache`.
     """
 
     argument: str
@@ -50,12 +50,12 @@ class SourceRequest:
 
 @dataclass(frozen=True, slots=True)
 class SourceContent:
-    """What a source holds.
+    """The content of a source.
 
     Attributes:
-        tools: Tools as a `tools/list` response has them.
+        tools: Tools as in a `tools/list` response.
         documents: Documents and pages, each a `mcpg.catalog.model.SourceDocument`.
-        diagnostics: Problems that were survived.
+        diagnostics: Problems that did not stop the reading.
     """
 
     tools: Sequence[Mapping[str, Any]] = ()
@@ -71,8 +71,8 @@ class SourceKind:
         test: Returns whether an argument names a source of this kind.
         read: Reads one; takes a `SourceRequest` and returns a `SourceContent`. An `McpgError` that
             it raises is the error of the run.
-        path: Returns the file or folder that an argument names, "" for none: where it is, what is
-            looked at for changes, and the name of the source.
+        path: Returns the file or folder that an argument names, "" for none: its place, watched
+            for changes, and the name of the source.
     """
 
     name: str
@@ -82,14 +82,14 @@ class SourceKind:
 
 
 class Item(NamedTuple):
-    """Something of a bundle beside tools, as `mcpg list --kind` and `mcpg search --kind` show it.
+    """An item of a bundle beside tools, as `mcpg list --kind` and `mcpg search --kind` show it.
 
     Attributes:
-        id: What it is called.
-        type: What it is among the items of its kind, such as `class`.
-        place: Where it is, such as `src/store.py:10-24`.
-        score: How well it fits a query, in [0, 1]; `None` where there is none.
-        why: What speaks for it, for people.
+        id: Its id.
+        type: Its type among the items of its kind, such as `class`.
+        place: Its place, such as `src/store.py:10-24`.
+        score: How well it fits a query, in [0, 1]; `None` without a query.
+        why: The reason for the match, for readers.
     """
 
     id: str
@@ -151,16 +151,16 @@ class ItemKind:
     Attributes:
         test: Returns whether a `mcpg.catalog.model.SourceDocument` is such an item, without parsing
             it. Its text is never changed.
-        open: Returns what searches the items among the pages of a bundle; with a method
+        open: Returns the search of the items among the pages of a bundle; with a method
             `describe_item`, which takes a name and returns `ItemDetails`, items can be shown.
-        noun: What `--kind` calls an item; "" where `open` returns no `ItemSearch`.
+        noun: The word of `--kind` for an item; "" if `open` returns no `ItemSearch`.
         documents: Takes the pages of a bundle and returns the items among them as
             `mcpg.documents.model.ToolDocument`s, which are searched as tools are, in an index of
             their own; `meta["type"]` is the type of an item. "" for items that *open* searches.
         check: Takes the pages of a bundle and yields a `mcpg.lint.model.Finding` for each fault of
             its items. Their *documents* are checked as well, as descriptions, likeness and hidden
-            text of tools are. "" where items are not checked.
-        contents: Takes the pages of a bundle and yields an `ItemContent` for each item. "" where
+            text of tools are. "" if items are not checked.
+        contents: Takes the pages of a bundle and yields an `ItemContent` for each item. "" if
             items are neither locked nor compared.
         tune: Takes an engine, judged queries, and the number and seed of folds, and fits a setting
             of the search to them: a `mcpg.evaluation.tune.ItemTuning`. "" for none.
@@ -196,7 +196,7 @@ class MetaTool:
 
 @dataclass(frozen=True, slots=True)
 class Answerer:
-    """What answers the questions of `mcpg ask` about items beside tools.
+    """The answers to questions of `mcpg ask` about items beside tools.
 
     Attributes:
         name: Its name.
@@ -209,12 +209,12 @@ class Answerer:
 
 @dataclass(frozen=True, slots=True)
 class ServiceRequest:
-    """What a service is made from.
+    """The input of a service's factory.
 
     Attributes:
         environment: The environment.
-        value: Returns a setting by its name, `None` where it is not set.
-        shared: What services of one run share.
+        value: Returns a setting by its name, `None` if it is not set.
+        shared: Values that services of one run share.
     """
 
     environment: Mapping[str, str]
@@ -224,12 +224,12 @@ class ServiceRequest:
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """Something that an engine may use, by the name that a setting has.
+    """A service of an engine, by the name of its setting.
 
     Attributes:
         role: `store`, `cache`, `candidates` or `observer`.
         make: Takes a `ServiceRequest` and options by name, and returns the service.
-        is_installed: Returns whether its packages are there; "" where `make` says so.
+        is_installed: Returns whether its packages are installed; "" if `make` reports that.
     """
 
     role: str
@@ -305,4 +305,4 @@ HOOKS: Mapping[type, str] = {
     Cache: "caches",
     DoctorCheck: "checks",
 }
-"""The hook of each type of what is registered."""
+"""The hook of each type that can be registered."""

@@ -1,4 +1,4 @@
-"""Looks up what plugins register: our own rooms at once, other packages only where it is needed.
+"""Looks up the hooks of plugins: optional packages at once, other packages only on demand.
 
 A plugin of another package that cannot be imported, is something else, or raises anything is
 reported and skipped: it never fails a command, and never makes another plugin unavailable.
@@ -25,10 +25,10 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "mcpg.skills.plugin": ("source_kinds", "item_kinds"),
     "mcpg.telemetry.plugin": ("services", "checks"),
 }
-"""The optional rooms: the module in which each registers what it adds, and its hooks.
+"""The optional packages: the module in which each registers its parts, and its hooks.
 
-A module is imported only when something of its hooks is asked for. `tests/plugins` holds the hooks
-to what the modules register.
+A module is only imported when one of its hooks is used. `tests/plugins` checks the hooks against
+the modules.
 """
 
 GROUP = "mcpg.plugins"
@@ -37,7 +37,7 @@ GROUP = "mcpg.plugins"
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
 
-# What the code of a stranger may raise, but for an interruption.
+# Exceptions that foreign code may raise, except interruptions.
 _ANYTHING = (Exception, SystemExit)
 _LONGEST = 200
 
@@ -50,7 +50,7 @@ class Registered(Generic[Item]):
     item: Item
 
     def attempt(self, work: Callable[[], Answer]) -> Answer | Diagnostic:
-        """Return what *work* returns, or the diagnostic of what it raises but errors of its own."""
+        """Return the result of *work*, or the diagnostic of an exception that is not of mcpg."""
         try:
             return work()
         except McpgError:
@@ -121,7 +121,7 @@ def _open_plugin(point: Any) -> Plugin:
     for kind, hook in HOOKS.items():
         for one in getattr(plugin, hook):
             if not isinstance(one, kind):
-                message = f"{hook} holds an item of type {type(one).__name__}, not {kind.__name__}"
+                message = f"{hook} has an item of type {type(one).__name__}, not {kind.__name__}"
                 raise TypeError(message)
     return plugin
 
@@ -140,7 +140,7 @@ def _own_item_kinds() -> tuple[ItemKind, ...]:
 
 
 def is_item(document: Any, name: str = "") -> bool:
-    """Return whether a `SourceDocument` is an item that some plugin knows, without parsing it.
+    """Return whether a `SourceDocument` is an item of a plugin, without parsing it.
 
     With a *name*, only items of that kind of ours count.
     """
@@ -180,7 +180,7 @@ def list_item_contents(pages: Sequence[Any]) -> Iterator[ItemContent]:
 
 
 def list_item_kinds() -> tuple[ItemKind, ...]:
-    """Return the kinds of items that plugins know."""
+    """Return the kinds of items of all plugins."""
     others = (one.item for one in package_plugins().items(ItemKind))
     return (*_own_item_kinds(), *others)
 

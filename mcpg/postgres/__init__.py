@@ -1,7 +1,7 @@
 """PostgreSQL with pgvector, shared by many replicas: vectors, caches, candidates, locks.
 
-Needs the extra `postgres`; without it, whatever is imported from here raises a `PostgresError` that
-says so.
+Needs the extra `postgres`; without it, every import from here raises a `PostgresError` that
+names the missing package.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _MODULES = ("mcpg.postgres.connection", "mcpg.postgres.stores", "mcpg.postgres.s
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is first asked for, so that commands are known without."""
+    """Import a public name on first use, so that commands are known without the extra."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:

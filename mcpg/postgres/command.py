@@ -50,7 +50,7 @@ def find_database(request: ServiceRequest) -> Database:
     """Return the database that everything shares.
 
     Raises:
-        UsageError: None is set.
+        UsageError: No database is set.
         PostgresError: A package that it needs is not installed, or a setting makes no sense.
     """
     known: Database | None = request.shared.get(room.__name__)
@@ -63,7 +63,7 @@ def find_database(request: ServiceRequest) -> Database:
             place=POSTGRES_VARIABLE,
             remedy="set the variable to its address, such as postgresql://host/database",
         )
-    # What stands in the address is said by the environment, which goes before files.
+    # Options in the address come from the environment, which takes precedence over files.
     stated = room.parse_option_names(dsn)
     given = {
         to: value
@@ -150,7 +150,7 @@ def publish(
 ) -> int:
     """Write the words and vectors of a bundle to PostgreSQL.
 
-    Searches with --candidates postgres use the database in MCPG_POSTGRES. Vectors are those of
+    Searches with --candidates postgres use the database in MCPG_POSTGRES. Vectors come from
     `mcpg bundle --embed`.
     """
     settings = read_settings(bundle=bundle)

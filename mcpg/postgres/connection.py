@@ -1,7 +1,7 @@
 """Connections to PostgreSQL: a bounded pool, retries, migrations, locks.
 
 Nothing connects before the first query, which also migrates the tables. One builder works at a
-time; the next finds what the first has made.
+time; the next finds the result of the first.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from mcpg.errors import PostgresError
 Connection: TypeAlias = psycopg.Connection[tuple[Any, ...]]
 
 
-# Whoever changes the schema holds the advisory lock of this number: "mcpg" as ASCII.
+# A process that changes the schema locks the advisory lock of this number: "mcpg" as ASCII.
 _LOCK = 0x6D637067
 _LONGEST_WAIT = "120s"
 
 STEPS = (
-    # 1: vectors. Keys are digests, because ids may be longer than an index entry can be. Which of
-    # two was written last tell the number of the writing and the place in it.
+    # 1: vectors. Keys are digests, because ids may be longer than an index entry can be. Of two
+    # vectors, the number of the writing and the place in it show which is newer.
     """
     create sequence writings;
     create table embeddings (
@@ -62,7 +62,7 @@ STEPS = (
     );
     create index cache_used on cache (used);
     """,
-    # 3: which catalogues are published; each has tables of its own beside.
+    # 3: the published catalogs; each also has tables of its own.
     """
     create table publications (
       number int generated always as identity primary key,
@@ -73,15 +73,15 @@ STEPS = (
     );
     """,
 )
-"""Each makes the next version of the schema out of the one before; none is ever changed."""
+"""Each step turns the previous version of the schema into the next; steps never change."""
 
 
 def migrate(connection: Connection, schema: str, place: str) -> int:
     """Bring the tables in *schema* up to date and give their version; *place* is for errors.
 
-    The connection is in autocommit. Nothing is written when they are, so that a role that may only
-    read can do this as well. Safe when many processes start at once: one changes, the others wait
-    and find it done.
+    The connection is in autocommit. Nothing is written if they are up to date, so a role that
+    may only read can also do this. Safe when many processes start at once: one changes, the others
+    wait and find it done.
 
     Raises:
         PostgresError: pgvector is missing, or the tables were made by a newer mcpg.
@@ -135,7 +135,7 @@ def _read_version(connection: Connection, schema: str) -> int:
 
 
 def ensure_extension(connection: Connection, extension: str, place: str) -> None:
-    """Make sure that the database has *extension*, and create it where the role may.
+    """Make sure that the database has *extension*, and create it if the role may.
 
     Raises:
         PostgresError: The server does not have it, or the role may not create it.
@@ -164,7 +164,7 @@ def ensure_extension(connection: Connection, extension: str, place: str) -> None
 
 Answer = TypeVar("Answer")
 
-# A pool tells of lost connections in the log of whoever keeps one, and of nobody else.
+# A pool logs lost connections only for applications that configure logging.
 logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())
 
 _BACK_OFF = 0.05
@@ -173,7 +173,7 @@ _TRANSIENT = frozenset(
         "40001",  # serialization failure
         "40P01",  # deadlock
         "53300",  # too many connections
-        "57P01",  # the server is told to stop
+        "57P01",  # the server is shutting down
         "57P02",  # the server crashed
         "57P03",  # the server is starting
     }
@@ -183,7 +183,7 @@ _LONGEST_NAME = 63
 
 
 def parse_option_names(dsn: str) -> frozenset[str]:
-    """Return the names of the options that a connection string states; none if it is misshapen."""
+    """Return the option names in a connection string; none if it is malformed."""
     try:
         return frozenset(conninfo_to_dict(dsn))
     except psycopg.Error:
@@ -192,17 +192,17 @@ def parse_option_names(dsn: str) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class PostgresSettings:
-    """Where the database is, and how it is used.
+    """The address of the database, and its use.
 
     Attributes:
-        dsn: A connection string or URI of libpq; never shown, because it may hold a password.
-        schema: The schema that holds all tables of mcpg.
-        sslmode: How TLS is used, as libpq has it (`verify-full`), instead of what *dsn* says.
+        dsn: A connection string or URI of libpq; never shown, because it may contain a password.
+        schema: The schema with all tables of mcpg.
+        sslmode: The use of TLS, as libpq has it (`verify-full`), instead of the value in *dsn*.
         sslrootcert: File with the certificates of trusted authorities, instead of *dsn*'s.
         connections: Most connections of one process at once, at least 1.
         connect_timeout: Seconds to wait for a connection; libpq counts in whole ones, at least 2.
         statement_timeout: Seconds after which a statement is given up.
-        attempts: How often what failed by chance is tried, at least 1.
+        attempts: How often a transient failure is tried, at least 1.
     """
 
     dsn: str = field(repr=False)
@@ -219,7 +219,7 @@ class Database(AbstractContextManager["Database"]):
     """One database for everything that mcpg keeps in PostgreSQL; *address* is for people.
 
     May be shared between threads, and by a store, a cache and candidates. Closing frees its
-    connections; whoever asks again opens new ones. A process that forks opens its own. A database
+    connections; later calls open new ones. A process that forks opens its own. A database
     that cannot be reached, or refuses, is a `PostgresError`.
     """
 
@@ -248,8 +248,8 @@ class Database(AbstractContextManager["Database"]):
     ) -> Answer:
         """Do *work*, which may be called several times, in a transaction of its own.
 
-        It is tried again, up to *attempts* times, where it failed by chance or by one of the
-        SQLSTATE codes *retried*.
+        It is retried, up to *attempts* times, after a transient failure or one of the SQLSTATE
+        codes *retried*.
         """
         most = attempts or self.settings.attempts
         attempt = 1
@@ -279,12 +279,12 @@ class Database(AbstractContextManager["Database"]):
         return connection
 
     def close(self) -> None:
-        """Close all connections that nobody uses; those in use close when they come back."""
+        """Close all idle connections; those in use close when they come back."""
         self._own()
         self._discard(self._pool)
 
     def error(self, fault: psycopg.Error) -> PostgresError:
-        """Return what went wrong, without the password."""
+        """Return the reason, without the password."""
         if isinstance(fault, (PoolTimeout, TooManyRequests)):
             message = f"no connection was free within {self.settings.connect_timeout:g} seconds"
             return PostgresError(message, place=self.address, remedy="allow more connections")
@@ -301,10 +301,10 @@ class Database(AbstractContextManager["Database"]):
         self.close()
 
     def _own(self) -> None:
-        """Let go of what the process had before it forked: two must not talk over one connection.
+        """Drop the pool from before the process forked: two must not share a connection.
 
         The pool is kept and never used, for closing it would end the connections of the parent; a
-        thread of the parent's may have held the lock.
+        thread of the parent may have had the lock.
         """
         if self._owner != os.getpid():
             self._inherited.append(self._pool)
@@ -314,7 +314,7 @@ class Database(AbstractContextManager["Database"]):
         self._own()
         with self._lock:
             if self._pool is None:
-                # A connection of its own fails at once and says why; a pool would only wait.
+                # A single connection fails at once with a reason; a pool would only wait.
                 with psycopg.connect(self._conninfo, autocommit=True) as connection:
                     migrate(connection, self.settings.schema, self.address)
                 self._pool = ConnectionPool(
@@ -402,12 +402,12 @@ _WAIT = "select set_config('lock_timeout', %s, false), set_config('statement_tim
 def building(database: Database, key: str, wait: float = LONGEST_WAIT) -> Iterator[bool]:
     """Let one process at a time, of all that share *database*, build what *key* names.
 
-    The lock is an advisory one of a session of its own: it goes with the process that holds it,
-    however that ends. It is polite, not safe: should the session be lost, another may build too,
-    and what is built must be written so that this does no harm.
+    The lock is an advisory one of a session of its own: it goes with its process, however that
+    ends. It is polite, not safe: if the session is lost, another process may also build, and
+    the result must be written so that this does no harm.
 
     Yields:
-        Whether the lock is held: `False` when *wait* seconds were too short, to build all the same.
+        Whether the lock was acquired: `False` after *wait* seconds, to build all the same.
 
     Raises:
         PostgresError: The database cannot be reached, or refuses.

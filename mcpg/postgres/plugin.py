@@ -1,4 +1,4 @@
-"""What the room of PostgreSQL registers."""
+"""The registrations of the room of PostgreSQL."""
 
 from __future__ import annotations
 

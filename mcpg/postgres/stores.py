@@ -31,13 +31,13 @@ from mcpg.text import iter_words
 Answer = TypeVar("Answer")
 Item = TypeVar("Item")
 
-# Entries that are kept unless more or fewer are asked for, and bytes of the largest.
+# Entries that are kept by default, and bytes of the largest.
 ENTRIES, LARGEST_VALUE = 100_000, 1 << 20
 
-# A search must not wait long for what it can do without.
+# A search must not wait long for something that it can do without.
 _ATTEMPTS = 2
-# That an entry was used is written only when this share of its sliding time has passed, so that
-# what is asked for often is not written often.
+# The use of an entry is written only when this share of its sliding time has passed, so that
+# frequent reads are not frequent writes.
 _WORTH_MARKING = 1 / 16
 # The table is swept once in so many writes, or oftener when it is small.
 _SWEEP_EVERY = 256
@@ -46,7 +46,7 @@ _SWEEP_EVERY = 256
 class PostgresCache:
     """Keeps a bounded number of entries in a database that many processes share.
 
-    What has expired is never given. What goes beyond the number is removed in sweeps, the least
+    Expired entries are never returned. Entries beyond the number are removed in sweeps, the least
     recently used first, so that for a while there may be a little more. May be shared between
     threads. A database that cannot be reached, or refuses, is a `PostgresError`.
     """
@@ -62,7 +62,7 @@ class PostgresCache:
         """Prepare to use *database* for at most so many *entries*, of all kinds together.
 
         One lives at most *absolute* seconds, and at most *sliding* seconds unused, `None` for those
-        of `MemoryCache`. A *clock* tells the time in seconds instead of the database's.
+        of `MemoryCache`. A *clock* returns the time in seconds instead of the database's.
 
         Raises:
             UsageError: A bound makes no sense.
@@ -75,7 +75,7 @@ class PostgresCache:
         self._writes = 0
 
     def get(self, kind: str, key: str) -> bytes | None:
-        """Return what is kept, and keep it for longer; `None` when it has expired."""
+        """Return the kept value, and keep it for longer; `None` if it has expired."""
         asked = self._make_parameters(kind, key)
 
         def read(connection: Connection) -> bytes | None:
@@ -105,7 +105,7 @@ class PostgresCache:
         self._database.run(write, attempts=_ATTEMPTS)
 
     def close(self) -> None:
-        """Free the connections; what is kept stays."""
+        """Free the connections; entries stay."""
         self._database.close()
 
     def _make_parameters(self, kind: str, key: str) -> dict[str, object]:
@@ -120,7 +120,7 @@ class PostgresCache:
         }
 
 
-# Every statement reads the clock once: the caller's where there is one, else the database's.
+# Every statement reads the clock once: the caller's if there is one, else the database's.
 _GET = """
 with clock as (
   select coalesce(%(now)s::float8, extract(epoch from clock_timestamp())::float8) as now
@@ -147,7 +147,7 @@ on conflict (kind, key) do update set
   value = excluded.value, used = excluded.used, sleeps = excluded.sleeps, dies = excluded.dies
 """
 
-# Rows that another sweep holds are left to it: no two sweeps wait for each other.
+# Rows that another sweep has locked are left to it: no two sweeps wait for each other.
 _SWEEP = """
 with clock as (
   select coalesce(%(now)s::float8, extract(epoch from clock_timestamp())::float8) as now
@@ -284,7 +284,7 @@ READS = 2_000
 """Rows that the terms of a query may choose together: more find little more, and take longer."""
 
 MOST_CANDIDATES = 1_000
-"""As many as the search in a graph of neighbours can give."""
+"""The most results that the search in a graph of neighbors can give."""
 
 # The most dimensions that pgvector indexes in half precision; longer vectors are not published.
 _MOST_INDEXED = 4_000
@@ -295,13 +295,13 @@ _REPLACED = ("42P01",)
 
 @dataclass(frozen=True, slots=True)
 class PublishedTool:
-    """What is published of a tool.
+    """A tool as it is published.
 
     Attributes:
-        name: What it is called, in words or as an identifier.
-        text: What it does.
+        name: Its name, in words or as an identifier.
+        text: Its description.
         vector: Its vector, shape (dimensions,), of length 1, or `None`.
-        is_offered: Whether searches offer it without being asked for disabled tools.
+        is_offered: Whether searches offer it without a request for disabled tools.
     """
 
     tool_id: str
@@ -330,12 +330,12 @@ class PostgresCandidates:
     refuses, and that nothing is published that a question is about.
 
     Attributes:
-        database: Where catalogues are published.
-        key: The publication to choose from, as it was published; `None` for that of the bundle
-            that an engine searches, or the newest.
+        database: The database with the published catalogs.
+        key: The publication to choose from, as it was published; `None` for the publication of the
+            bundle that an engine searches, or the newest.
         reads: Rows that the terms of a query may choose together.
-        maker: The fingerprint of who makes the vectors of queries; they are refused where those
-            of another are published. "" where that is not known.
+        maker: The fingerprint of the provider of query vectors; they are refused if the published
+            ones come from another. "" if unknown.
         is_offering: Whether to pass over tools that are published as not offered.
     """
 
@@ -346,20 +346,20 @@ class PostgresCandidates:
     is_offering: bool = field(default=False, kw_only=True)
 
     def of(self, key: str) -> PostgresCandidates:
-        """Return what chooses from the publication called *key*, unless another was named."""
+        """Return the source for the publication called *key*, unless another was named."""
         return replace(self, key=self.key or key)
 
     def by(self, maker: str) -> PostgresCandidates:
-        """Return what refuses vectors of the fingerprint *maker* where others are published."""
+        """Return a source that refuses vectors unless the published ones are by *maker*."""
         return replace(self, maker=maker)
 
     def offered(self) -> PostgresCandidates:
-        """Return what passes over tools that are published as not offered."""
+        """Return a source that passes over tools that are published as not offered."""
         return replace(self, is_offering=True)
 
     @property
     def fingerprint(self) -> str:
-        """What sources that choose alike have in common: what is published, and how it is read."""
+        """The common identity of sources that choose alike: the publication, and how it is read."""
         found = self.database.run(self._find_publication, attempts=2)
         which = f"{found.key}:{found.number}:{found.fingerprint}"
         return f"postgres:{which}:{self.reads}:{self.is_offering}"
@@ -367,9 +367,9 @@ class PostgresCandidates:
     def candidates(self, query: str, vector: NDArray[np.float32] | None, count: int) -> list[str]:
         """Return the ids of up to *count* tools, those by terms and by vector in turns, best first.
 
-        *vector* is that of the query, shape (dimensions,), or `None`; one of another maker or of
-        other dimensions than what is published is a `PostgresError`. There are at most
-        `MOST_CANDIDATES`.
+        *vector* belongs to the query, shape (dimensions,), or is `None`; a vector of another
+        provider, or of other dimensions than the published ones, is a `PostgresError`. There are
+        at most `MOST_CANDIDATES`.
         """
         count = min(count, MOST_CANDIDATES)
         terms = _read_terms(query)
@@ -400,17 +400,17 @@ class PostgresCandidates:
     def publish(
         self, tools: Iterable[PublishedTool], key: str, fingerprint: str = "", keep: int = 1
     ) -> bool:
-        """Publish a catalogue, whole or not at all; whoever searches meanwhile is not held up.
+        """Publish a catalog, whole or not at all; searches meanwhile are not delayed.
 
         Args:
             tools: The tools with distinct ids; of equals, those that come first go first. Either
                 all have vectors of one length or those that have none are not found by vector.
-            key: What says which catalogue this is: the hash of its content.
+            key: The identity of the catalog: the hash of its content.
             fingerprint: Who made the vectors.
             keep: How many older publications stay, for replicas that still search them.
 
         Returns:
-            Whether it was published: `False` when the same stands there already.
+            Whether it was published: `False` if the same catalog is already there.
 
         Raises:
             PostgresError: The role may not create tables, pg_trgm is missing, or the vectors have
@@ -444,14 +444,14 @@ class PostgresCandidates:
         return self.database.run(write)
 
     def close(self) -> None:
-        """Free the connections; what is published stays."""
+        """Free the connections; publications stay."""
         self.database.close()
 
     def _find_publication(self, connection: Connection) -> _Publication:
         found = connection.execute(_NEWEST, {"key": self.key}).fetchone()
         if found is None:
             raise PostgresError(
-                f"{'this catalogue is not' if self.key else 'no catalogue is'} published",
+                f"{'this catalog is not' if self.key else 'no catalog is'} published",
                 place=self.database.address,
                 remedy="publish it with `mcpg publish`",
             )
@@ -523,7 +523,7 @@ def _fill(
         connection.execute(_format_query(statement, number))
 
 
-# Publications of older versions do not tell what is offered, nor by which rules texts were cut.
+# Publications of older versions lack `is_offered`, and the rules by which texts were cut.
 _NEWEST = """
 select number, key, fingerprint, tools, dimensions, exists(
   select from pg_catalog.pg_attribute
@@ -567,8 +567,8 @@ _FINISH: tuple[LiteralString, ...] = (
     "analyze {vocabulary}",
 )
 
-# Neighbours are looked for among those that are offered, or else among both kinds: a graph gives
-# so many neighbours, and what is left out afterwards takes the place of others.
+# Neighbors are searched among the offered ones, or else among both kinds: a graph gives
+# so many neighbors, and those left out afterwards take the place of others.
 _INDEX_VECTORS: tuple[LiteralString, ...] = (
     "create index on {tools} using hnsw (vector halfvec_cosine_ops)",
     "create index on {tools} using hnsw (hidden_vector halfvec_cosine_ops)",

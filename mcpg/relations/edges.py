@@ -1,4 +1,4 @@
-"""Edges between tools: what they say, where they come from, and what they weigh."""
+"""Edges between tools: kinds, origins and weights."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import StrEnum
 
 
 class EdgeKind(StrEnum):
-    """What an edge says about its target."""
+    """The kind of an edge."""
 
     RELATED = "related"
     NEXT_STEP = "nextStep"
@@ -53,7 +53,7 @@ class Edge:
         target: Tool id it reaches.
         weight: Strength in (0, 1], see `compute_weight`; 1 for what an author wrote.
         fields: The output fields of the source that fill arguments of the target.
-        coverage: How much of what the target takes these are; `None` where there are none.
+        coverage: How much of the target's input they are; `None` without fields.
     """
 
     kind: EdgeKind
@@ -74,17 +74,17 @@ ORIGIN_FACTORS = {
     EdgeOrigin.INFERRED: 0.5,
 }
 COVERAGE_FACTORS = {Coverage.STRICT: 1.0, Coverage.PARTIAL: 0.7, Coverage.OPTIONAL: 0.4}
-"""What a mapping of fields is worth by its coverage; a part of the strength of the evidence."""
+"""The strength of a mapping of fields by its coverage; a factor of the evidence."""
 
 LEAST_WEIGHT = 0.01
 
 
 def compute_weight(kind: EdgeKind, origin: EdgeOrigin, strength: float) -> float:
-    """Return the weight of an edge that no author gave one, in hundredths of (0, 1].
+    """Return the weight of an edge without an author's weight, in hundredths of (0, 1].
 
     It is the factor of its kind times the factor of its origin times the *strength* of the
-    evidence, in (0, 1]. Hundredths keep a document as it is when a tool is added elsewhere in the
-    catalogue and every rarity moves by a hair.
+    evidence, in (0, 1]. Hundredths keep a document unchanged when a tool is added elsewhere in the
+    catalog and rarities change slightly.
     """
     weight = KIND_FACTORS[kind] * ORIGIN_FACTORS[origin] * strength
     return min(1.0, max(LEAST_WEIGHT, round(weight, 2)))
@@ -92,12 +92,12 @@ def compute_weight(kind: EdgeKind, origin: EdgeOrigin, strength: float) -> float
 
 @dataclass(frozen=True, slots=True)
 class ToolRelations:
-    """What the graph says about one tool.
+    """The groups and edges of one tool.
 
     Attributes:
         groups: Group ids such as `domain:invoice` or `category:billing`.
         related: Edges to tools of the same kind of work, strongest first.
-        next_steps: Edges to tools one would call afterwards, strongest first.
+        next_steps: Edges to tools to call afterwards, strongest first.
     """
 
     groups: tuple[str, ...] = ()
@@ -107,10 +107,10 @@ class ToolRelations:
 
 @dataclass(frozen=True, slots=True)
 class Relations:
-    """The relations of a whole catalogue, by tool id."""
+    """The relations of a whole catalog, by tool id."""
 
     by_tool: Mapping[str, ToolRelations]
 
     def of(self, tool_id: str) -> ToolRelations:
-        """Return what is known about *tool_id*; empty when nothing is."""
+        """Return the relations of *tool_id*; empty if it has none."""
         return self.by_tool.get(tool_id, ToolRelations())

@@ -1,8 +1,8 @@
-"""Infer the relations of a catalogue: groups, related tools and next steps.
+"""Infer the relations of a catalog: groups, related tools and next steps.
 
-The tools of a server are related to each other by what is counted within the server, so their edges
-and groups stay as they are, whatever else the catalogue holds. Tools of two servers are related by
-the fields that flow between them alone.
+Relations within a server depend only on counts within the server, so its edges and groups do not
+change with the rest of the catalog. Relations between servers depend only on the fields that flow
+between their tools.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ STATED = "stated by the author"
 
 @dataclass(frozen=True, slots=True)
 class InferredRelations:
-    """The relations of a catalogue, and what each tool, in its order, provides to others."""
+    """The relations of a catalog, and the provisions of each tool, in its order."""
 
     relations: Relations
     provisions: Sequence[Sequence[Provision]]
@@ -41,11 +41,11 @@ class InferredRelations:
 def infer(catalog: Catalog, memo: BuildCache = NO_BUILD_CACHE) -> InferredRelations:
     """Find the groups of every tool of *catalog* and its edges to other tools.
 
-    What an author stated comes first with weight 1 and is never left out. Inferred edges within the
-    server, the strongest first and ties by tool id, fill the room up to five related tools and five
-    next steps; beside these stand up to two next steps in other servers. The result depends neither
-    on the order of the tools nor on *memo*, what is known from an earlier run. The work grows
-    linearly with the number of tools.
+    An author's edges come first with weight 1 and are never left out. Inferred edges within the
+    server, the strongest first and ties by tool id, fill up to five related tools and five next
+    steps, with up to two more next steps in other servers. The result does not depend on the order
+    of the tools or on *memo*, the results of an earlier run. The work grows linearly with the
+    number of tools.
     """
     tools = catalog.tools
     fields = build_field_index(tools)
@@ -63,7 +63,7 @@ def infer(catalog: Catalog, memo: BuildCache = NO_BUILD_CACHE) -> InferredRelati
         places[position] = len(places)
     found: dict[str, ToolRelations] = {}
     for places in servers.values():
-        # What meets a need, where nothing comes between.
+        # Provisions without a step between.
         flows = [
             [
                 one
@@ -114,7 +114,7 @@ def authored_edges(catalog: Catalog) -> Mapping[tuple[str, EdgeKind], dict[str, 
 def _put_together(
     stated: Mapping[str, Edge], derived: Iterable[Edge], abroad: Iterable[Edge] = ()
 ) -> tuple[Edge, ...]:
-    """Put what was *stated* first, whole, and fill up with what was not stated."""
+    """Put all *stated* edges first, and fill up with other edges."""
     home = [edge for edge in derived if edge.target not in stated]
     further = [edge for edge in abroad if edge.target not in stated]
     further.sort(key=_rank)

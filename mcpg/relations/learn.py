@@ -2,8 +2,8 @@
 
 A line is a JSON object with a session, a tool, a time and whether the call succeeded; common
 spellings of these names are known. A line of an OpenTelemetry export, as the file exporter of the
-collector writes it (OTLP/JSON), holds spans; those of tool calls count, their session is an
-attribute or else the trace. Lines that cannot be used are counted and passed over.
+collector writes it (OTLP/JSON), contains spans; spans of tool calls count, and their session is an
+attribute or else the trace. Unusable lines are counted and skipped.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ _STDIN = "standard input"
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
-    """What was learned from traces.
+    """The result of learning from traces.
 
     Attributes:
-        observed: The counts, together with those from before.
-        diagnostics: What could not be used, and what was repaired.
+        observed: The counts, including earlier ones.
+        diagnostics: Unusable and repaired parts.
     """
 
     observed: ObservedCalls
@@ -49,7 +49,7 @@ class Lesson:
 
 
 class Learner:
-    """Learns from traces, one after the other; sessions may go on from one to the next."""
+    """Learns from traces in turn; sessions may continue in the next."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class Learner:
         name_of: Callable[[str, str], str | None] | None = None,
         bounds: SessionBounds = BOUNDS,
     ) -> None:
-        """Prepare to learn what is not known *before*; for *name_of* see `CallReader`."""
+        """Prepare to learn calls that are not in *before*; for *name_of* see `CallReader`."""
         self._before = before
         self._counter = SessionCounter(bounds)
         self._reader = CallReader(self._counter, name_of)
@@ -65,12 +65,12 @@ class Learner:
         self._skipped: list[str] = []
 
     def read(self, paths: Collection[str]) -> None:
-        """Learn from the files at *paths* what is not known.
+        """Learn unknown calls from the files at *paths*.
 
-        Of a file and a copy of it that has grown since, both count once, in any order.
+        The common calls of a file and a longer copy of it count once, in any order.
 
         Raises:
-            SourceError: One cannot be read.
+            SourceError: A file cannot be read.
         """
         given = (find_beginnings(path, ()).contents for path in paths if len(paths) > 1)
         known = self._files.union(given)
@@ -92,7 +92,7 @@ class Learner:
         self._reader.read(decompress_stream(stream, _STDIN), _STDIN)
 
     def finish(self) -> Lesson:
-        """Return what was learned."""
+        """Return the result."""
         learned = self._counter.finish(frozenset(self._files))
         before = self._before
         kept = ObservedCalls(before.sessions, before.tools, before.pairs)
@@ -134,7 +134,7 @@ def _report(tally: Tally, noticed: SessionStatistics) -> Iterator[Diagnostic]:
         (tally.nameless, "call", ": without the name of a tool"),
         (tally.sessionless, "call", ": without a session"),
         (tally.cut, "compressed file", ": damaged or cut off"),
-        (tally.unknown, "call", f" of tools that are not in the catalogue: {unknown}"),
+        (tally.unknown, "call", f" of tools that are not in the catalog: {unknown}"),
     )
     repaired = (
         (tally.timeless, "call", ": no valid time, so the order of the lines counts"),
@@ -168,7 +168,7 @@ _GZIP = b"\x1f\x8b"
 _CUT = (EOFError, zlib.error, gzip.BadGzipFile)
 _BLOCK = 1 << 20
 _EARLIEST, _LATEST = 946_684_800.0, 4_102_444_800.0  # from 2000 up to 2100
-# What is remembered of the lines before, to read the next faster.
+# Bounds of the caches of layouts, names and tools.
 _MOST_LAYOUTS, _LONGEST_NAMES, _MOST_TOOLS = 1024, 2048, 50_000
 _MOST_UNKNOWN = 1000
 _DECODE = json.JSONDecoder().raw_decode
@@ -176,7 +176,7 @@ _LONGEST_SHOWN = 80
 _PUNCTUATION = re.compile(r"[\W_]+")
 _NO_SESSION = frozenset({"", "0" * 32})
 
-# Names of members as people spell them, without case and punctuation; the first that is there.
+# Names of members, without case and punctuation; the first present one counts.
 _SESSIONS = (
     *("session", "sessionid", "mcpsessionid", "conversationid", "genaiconversationid"),
     *("conversation", "threadid", "runid", "traceid", "trace"),
@@ -205,7 +205,7 @@ _WORDS_FOR_FALSE = frozenset({"", "false", "no", "none", "null", "0"})
 
 
 class TraceLayout(NamedTuple):
-    """Under which names the members of a line stand; "" for one that is not there."""
+    """The names of the members of a line; "" for a missing member."""
 
     session: str
     tool: str
@@ -241,16 +241,16 @@ def _simplify(name: str) -> str:
 
 @dataclass(slots=True)
 class Tally:
-    """What was read, and what was passed over.
+    """Counts of read and skipped parts.
 
     Attributes:
-        lines: Lines, blank ones left out.
-        spans: OpenTelemetry spans, of which those of other operations are no calls.
-        nameless: Calls that name no tool, or not by a usable name.
-        timeless: Calls without a time that makes sense; the order of the lines counts.
-        negative: Calls that end before they begin; they count as if they took no time.
-        unknown_tools: These tools, the first thousand, with the number of their calls.
-        cut: Files that ended before they were whole.
+        lines: Lines, without blank ones.
+        spans: OpenTelemetry spans, including other operations than calls.
+        nameless: Calls without a usable name of a tool.
+        timeless: Calls without a plausible time; the order of the lines counts.
+        negative: Calls that end before they begin; they count without a duration.
+        unknown_tools: Unknown tools, the first thousand, with the number of their calls.
+        cut: Truncated files.
     """
 
     lines: int = 0
@@ -276,8 +276,8 @@ class CallReader:
     ) -> None:
         """Read into *counter*.
 
-        *name_of* returns the id of a tool by its name and server, "" where no server is stated,
-        `None` for one that is unknown. Without it, tools are called as the traces do.
+        *name_of* returns the id of a tool by its name and server, "" without a server, `None` for
+        an unknown tool. Without it, tools keep the names of the traces.
         """
         self.tally = Tally()
         self._counter = counter
@@ -355,7 +355,7 @@ class CallReader:
         if code in (2, "STATUS_CODE_ERROR"):
             record["error.type"] = record.get("error.type") or "error"
         record["traceId"] = span.get("traceId")
-        # Other attributes may bear common names, and are about something else.
+        # Other attributes may have common names for other things.
         self._take_call(record, self._detect_layout(record)._replace(**_OF_SPANS))
 
     def _take_call(self, record: dict[str, Any], layout: TraceLayout) -> None:
@@ -363,12 +363,12 @@ class CallReader:
         name, session = record.get(layout.tool), record.get(layout.session)
         try:
             tool: str | None = self._tools[name, record.get(layout.server)]
-        except (KeyError, TypeError):  # a name that is new, or no name at all
+        except (KeyError, TypeError):  # a new name, or none
             tool = self._find_tool(name, record.get(layout.server))
         if tool is None:
             return
         if not _is_session(session):
-            # What the line states under any name of a session, the most telling first.
+            # The values under any name of a session, the most specific first.
             plain = {_simplify(one): one for one in reversed(record)}
             stated = (record[plain[one]] for one in _SESSIONS if one in plain)
             session = next(filter(_is_session, stated), None)
@@ -425,10 +425,10 @@ def _qualify_name(name: str, server: str) -> str:
 
 
 def parse_seconds(value: object) -> float | None:
-    """Return a time in seconds since 1970, `None` where it is none between 2000 and 2100.
+    """Return a time in seconds since 1970, `None` if it is not between 2000 and 2100.
 
     *value* is an ISO 8601 text, in UTC without a zone, or a number of seconds, milliseconds,
-    microseconds or nanoseconds, as its size says.
+    microseconds or nanoseconds, by its size.
     """
     if type(value) is float and _EARLIEST <= value < _LATEST:
         return value
@@ -442,7 +442,7 @@ def parse_seconds(value: object) -> float | None:
                 value = int(text) if text.isdecimal() else float(text)
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    # Compared first: what is too large for a float cannot be divided.
+    # Compared first, because a number too large for a float cannot be divided.
     for unit in (1, 1e3, 1e6, 1e9):
         if _EARLIEST * unit <= value < _LATEST * unit:
             return value / unit
@@ -450,7 +450,7 @@ def parse_seconds(value: object) -> float | None:
 
 
 def _is_success(record: dict[str, Any], layout: TraceLayout) -> bool:
-    """Return whether a call succeeded: nothing says that it failed."""
+    """Return whether a call succeeded, which is the default."""
     success = record.get(layout.success)
     if success is True:
         return True
@@ -504,7 +504,7 @@ def decompress_stream(stream: IO[bytes] | io.RawIOBase, place: str) -> Contents:
 
 
 class _StreamPart(io.RawIOBase):
-    """What was read of a stream already, and at most *size* bytes of what comes next."""
+    """A stream of the bytes already read, and at most *size* more."""
 
     def __init__(
         self, stream: IO[bytes] | io.RawIOBase, start: bytes = b"", size: int = maxsize
@@ -528,13 +528,12 @@ class _StreamPart(io.RawIOBase):
 
 @dataclass(frozen=True, slots=True)
 class TraceFile:
-    """A file of calls, as it was found.
+    """A file of calls.
 
     Attributes:
-        end: How many bytes of it count, so that what is appended meanwhile is left for the next
-            run.
-        contents: All of them, decompressed, as they are remembered: up to the last whole line.
-        beginnings: Those of the contents that were looked for with which the file begins.
+        end: How many bytes of it count; bytes appended later are left for the next run.
+        contents: The decompressed contents, up to the last whole line.
+        beginnings: The known contents with which the file begins.
     """
 
     path: str
@@ -577,7 +576,7 @@ def find_beginnings(path: str, known: Collection[LearnedFile]) -> TraceFile:
 
 
 class _Contents:
-    """What was read of the contents of a file."""
+    """The read contents of a file."""
 
     def __init__(self) -> None:
         self.size = 0

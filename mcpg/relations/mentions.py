@@ -1,10 +1,10 @@
-"""What descriptions say of other tools: which of two comes first, read by the grammar of clauses.
+"""Orders of tools in descriptions, read by the grammar of clauses.
 
-A mention is the name of a tool in the description of another. It is an order by what governs it: a
+A mention is the name of a tool in the description of another. Its governor makes it an order: a
 preposition (*after B*, *returned by B*), a verb such as *use* or *call* with an adverb or a heading
 (*first call B*, *next steps*), a list of steps, or an arrow. A name that is negated, compared or
-offered for another case (*for X use B instead*) is none. The words of `data/relation_words.txt`
-have kinds by language; the rules name kinds alone.
+offered for another case (*for X use B instead*) is not an order. The words of
+`data/relation_words.txt` have kinds by language; the rules only use kinds.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from mcpg.relations.vocabulary import singular
-from mcpg.text import fold, language_of, lexicon, split_words, stem
+from mcpg.text import detect_language, fold, lexicon, split_words, stem
 
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]+")
 _TOKEN = re.compile(r"->|→|=>|[^\W\d_][\w'-]*|[.!?](?=\W|$)|[,;:()\u2013\u2014]")
@@ -28,7 +28,7 @@ _BREAKS = frozenset({*".!?;,:", "\u2013", "\u2014", *_ARROWS})
 _ITEM = re.compile(r"\s*(?:[-*•]|(\d+)[.)])\s")
 _HEADING = re.compile(r"\s*(?:#+\s|\*\*[^*]+\*\*:?\s*$)")
 _LONGEST_HEADING = 8
-# A governor stands no more words than this before the name that it governs.
+# The most words between a governor and its name.
 _REACH = 6
 _CHINESE = "chinese"
 # Bounds to the work: longer ones are cut, and further mentions are not read.
@@ -41,8 +41,8 @@ class _Token(NamedTuple):
     """A word or mark.
 
     Attributes:
-        kinds: What it is for relations: kinds of `data/relation_words.txt`.
-        place: That of the tool it names, else -1.
+        kinds: Its kinds in `data/relation_words.txt`.
+        place: The place of the tool it names, else -1.
     """
 
     text: str
@@ -51,10 +51,10 @@ class _Token(NamedTuple):
 
 
 class _Sentence(NamedTuple):
-    """A sentence, and where it stands.
+    """A sentence and its position.
 
     Attributes:
-        heading: The kinds of the words of the heading above it or before its colon.
+        heading: The kinds of the words in the heading above it or before its colon.
         step: Its number among the numbered items of a list, 0 outside of one.
     """
 
@@ -81,15 +81,16 @@ class MentionReader:
         needs: AbstractSet[str] = frozenset(),
         is_argument: bool = False,
     ) -> list[tuple[int, int]]:
-        """Return the pairs of tools of which *text* states that the first comes before the other.
+        """Return the pairs of tools that *text* orders, the earlier first.
 
         Args:
             text: The description of the tool *own*, or of one of its arguments.
-            own: The place of the tool that is described.
-            needs: The stems of the names of its arguments: who gives such a thing comes before.
-            is_argument: Whether an argument is described, whose value comes from what is named.
+            own: The place of the described tool.
+            needs: The stems of the names of its arguments: a tool that provides one comes before.
+            is_argument: Whether the text describes an argument, whose value comes from the named
+                tool.
         """
-        language = _CHINESE if _UNSPACED.search(text) else language_of(split_words(text))
+        language = _CHINESE if _UNSPACED.search(text) else detect_language(split_words(text))
         sentences = [*self._iter_sentences(text[:_MOST_TEXT], own, language)]
         votes: Counter[int] = Counter()
         found: list[tuple[int, int]] = []
@@ -149,7 +150,7 @@ class _MentionReading:
         self._start = self._find_clause_start()
 
     def find_order(self, earlier: Sequence[_Sentence], later: Sequence[_Sentence]) -> int:
-        """Return -1 where the tool named comes before the one described, 1 after it, else 0."""
+        """Return -1 if the named tool comes before the described one, 1 if after it, else 0."""
         if self._has("than", self._start, self._at):  # quicker than to do it with B
             return 0
         at = self._find_governor()
@@ -169,7 +170,7 @@ class _MentionReading:
         return 0
 
     def _find_governor(self) -> int:
-        """Return where the word stands that the name depends on, -1 for none in its clause."""
+        """Return the place of the word that governs the name, -1 for none in its clause."""
         passed = 0
         for at in range(self._at - 1, self._start - 1, -1):
             kinds = self._tokens[at].kinds
@@ -212,7 +213,7 @@ class _MentionReading:
         return -1 if is_first else int(not is_other)
 
     def _judge_subject(self) -> int:
-        """Judge a name that nothing governs: what *B returns* comes from what is called before."""
+        """Judge a name without a governor: *B returns* means that B is called before."""
         if self._has("contrast", self._start, self._at + 3) or self._is_negated():
             return 0
         further = [one for one in self._tokens[self._at + 1 :] if one.text not in "()"]
@@ -297,7 +298,7 @@ class _MentionReading:
         return 0
 
     def _judge_purpose(self, at: int, before: _Sentence | None) -> int:
-        """Judge by what the call is for: to find what an argument needs, or to go on."""
+        """Judge by the purpose of the call: to find the value of an argument, or to continue."""
         first = self._tokens[0].kinds
         rest = [one for one in self._tokens[self._at + 1 :] if one.text not in "()"]
         # Not for images: use B. For larger files, use B. Use B when it is so.
@@ -350,7 +351,7 @@ def _cut_sentences(tokens: Sequence[_Token]) -> Iterator[Sequence[_Token]]:
 
 
 def _find_chain(tokens: Sequence[_Token]) -> list[tuple[int, int]]:
-    """Return the pairs of names between which nothing stands but an arrow."""
+    """Return the pairs of names with only an arrow between them."""
     named = [one for one in tokens if one.place >= 0 or one.text not in "()"]
     return [
         (one.place, other.place)

@@ -1,11 +1,11 @@
 """Learn edges from observed calls: next steps, and tools that are used together.
 
-An edge is made where one tool follows another more often than it follows any tool: a tool that
-follows everything says nothing. How much more often is tested by the likelihood ratio (Dunning,
-"Accurate methods for the statistics of surprise and coincidence", Computational Linguistics 19,
-1993), and the expected share is shrunk towards that of a tool that follows nothing. The more
-sessions there are, the more pairs are seen by chance, so the ratio and the number of sessions that
-an edge needs grow with their logarithm (Schwarz, "Estimating the dimension of a model", Annals of
+A tool that follows another more often than it follows any tool gets an edge: a tool that follows
+everything is not evidence. The difference is tested by the likelihood ratio (Dunning, "Accurate
+methods for the statistics of surprise and coincidence", Computational Linguistics 19, 1993), and
+the expected share is shrunk towards the share of a tool that follows nothing. The more sessions
+there are, the more pairs are seen by chance, so the ratio and the number of sessions that an edge
+needs grow with their logarithm (Schwarz, "Estimating the dimension of a model", Annals of
 Statistics 6, 1978).
 """
 
@@ -78,12 +78,12 @@ class ToolCounts:
 class PairCounts:
     """In how many sessions two tools, the first and the second by name, were used together.
 
-    Calls that failed count only where an attribute states it.
+    Failed calls count only in attributes for failures.
 
     Attributes:
-        together: Sessions with a call of each within the window, one after the other or at once.
-        forward: Of these, where the second was called after the first had ended.
-        forward_next: Of these, where no other tool was called between them.
+        together: Sessions with a call of each within the window, in turn or at once.
+        forward: Of these, sessions with a call of the second after the first had ended.
+        forward_next: Of these, sessions without another call between them.
         forward_failed: Sessions in which the second failed after the first, and never succeeded.
         backward: As `forward`, from the second to the first.
         backward_next: As `forward_next`, from the second to the first.
@@ -110,7 +110,7 @@ class ObservedCalls:
 
     @property
     def newest(self) -> str:
-        """The last day, "" where none is known."""
+        """The last day, "" if none is known."""
         return max(self.sessions, default=UNDATED)
 
 
@@ -125,16 +125,15 @@ def numbers(counts: ToolCounts | PairCounts) -> list[int]:
 
 
 def total(counts: Iterable[Counts], empty: Counts) -> Counts:
-    """Return the sum of *counts*, *empty* where there are none."""
+    """Return the sum of *counts*, *empty* without any."""
     columns = zip(numbers(empty), *map(numbers, counts), strict=True)
     return type(empty)(*map(sum, columns))
 
 
 def merge(parts: Iterable[ObservedCalls]) -> ObservedCalls:
-    """Return the sum of *parts*, in whatever order they come.
+    """Return the sum of *parts*, in any order.
 
-    Of two traces the sum counts both, also where they are the same file: who reads the traces
-    leaves out what is known.
+    The sum counts equal traces twice: the reader of traces leaves out known ones.
     """
     parts = [part for part in parts if part != NOTHING]
     if len(parts) == 1:
@@ -205,7 +204,7 @@ def without_tools(observed: ObservedCalls, names: Collection[str]) -> ObservedCa
 
 
 def since(observed: ObservedCalls, day: str) -> ObservedCalls:
-    """Return *observed* without the sessions before *day*; those of no day stay."""
+    """Return *observed* without the sessions before *day*; undated sessions stay."""
 
     def keep_recent(days: Mapping[str, Any]) -> dict[str, Any]:
         return {one: counts for one, counts in days.items() if one == UNDATED or one >= day}
@@ -240,13 +239,13 @@ def decode(text: str, place: str) -> ObservedCalls:
     """Read the text of a file.
 
     Raises:
-        SourceError: It is no such file, or damaged.
+        SourceError: It is not such a file, or damaged.
     """
     sessions: dict[str, int] | None = None
     tools: dict[str, dict[str, ToolCounts]] = {}
     pairs: dict[Pair, dict[str, PairCounts]] = {}
     files: set[LearnedFile] = set()
-    # The lines of JSON Lines end with a line feed; other signs that end lines may stand in names.
+    # The lines of JSON Lines end with a line feed; other line separators may be in names.
     for number, line in enumerate(text.split("\n"), 1):
         try:
             if not line.strip():
@@ -272,7 +271,7 @@ def _read_line(
     pairs: dict[Pair, dict[str, PairCounts]],
     files: set[LearnedFile],
 ) -> None:
-    """Read one line; what is wrong with it is an error of Python's own."""
+    """Read one line; a fault in it raises an error of Python's own."""
     if "pair" in members:
         first, second = _list(members["pair"], 2)
         is_pair = usable_name(first) and usable_name(second) and first < second
@@ -329,15 +328,15 @@ HALF_LIFE = 90
 """Days after which half of what age can take off a weight is taken off."""
 
 _OLDEST_FACTOR = 0.5
-# Of fewer sessions than these an edge is less sure.
+# With fewer sessions, an edge is less certain.
 _SURE, _UNSURE_FACTOR = 3, 0.7
-# Observations of a tool that nothing follows, added to those of all other tools.
+# Observations of a tool that nothing follows, added to the counts of all other tools.
 _PRIOR = 10.0
 _LEAST_SHARE = 0.1
 _LEAST_SURPRISE = 3.84  # the 95th percentile of chi squared with one degree of freedom
 # With ten times as many sessions from here on, an edge needs one more.
 _FEW = 10
-# A third of what is seen must be more than what is expected.
+# At least a third of the observed share must be beyond the expected share.
 _LEAST_GAIN = 1 / 3
 _LEAST_ORDER = 2 / 3
 _LEAST_SUCCESS = 0.5
@@ -351,7 +350,7 @@ class LearnedEdge:
         sessions: Sessions in which the target followed the source, or was used together with it.
         of: Sessions in which the source succeeded.
         failed: Sessions in which the target failed after the source, and never succeeded.
-        last: The last day on which that was seen, "" where it is not known.
+        last: The last day on which that was seen, "" if it is not known.
     """
 
     edge: Edge
@@ -363,7 +362,7 @@ class LearnedEdge:
 
 @dataclass(frozen=True, slots=True)
 class _PairEvidence:
-    """What is known of two tools, seen from one of them.
+    """The evidence about two tools, from the side of one of them.
 
     Attributes:
         counts: Their counts over all days, this tool first.
@@ -380,10 +379,9 @@ class _PairEvidence:
         return (self.counts.forward + self.counts.forward_next) / 2
 
     def shows(self, kind: EdgeKind) -> bool:
-        """Return whether an edge shows; tools whose order is clear either way are not related.
+        """Return whether there is evidence of an edge; tools in a clear order are not related.
 
-        An order is clear where the one follows mostly where both are used; one session less is
-        certain.
+        An order is clear if one tool mostly follows when both are used, even with one session less.
         """
         counts = self.counts
         clear = _LEAST_ORDER * (counts.together + 2)
@@ -393,7 +391,7 @@ class _PairEvidence:
 
 
 def learned_edges(observed: ObservedCalls) -> list[LearnedEdge]:
-    """Return the edges that *observed* calls show, by source, kind and weight.
+    """Return the edges in *observed* calls, by source, kind and weight.
 
     Each tool has at most five next steps and four related tools. A pair whose order is clear makes
     a next step; another pair makes related tools, in both directions.
@@ -450,10 +448,10 @@ class _Surprise:
                 self._seen[one.target] += one.count(kind)
 
     def weigh(self, source: str, one: _PairEvidence) -> float:
-        """Return how strong the evidence of an edge is, in [0, 1]; 0 for what chance explains.
+        """Return the strength of the evidence of an edge, in [0, 1]; 0 if chance explains it.
 
         It is the geometric mean of the share of the source's sessions, and of the part of this
-        share that is beyond what is expected.
+        share beyond the expected one.
         """
         number, sessions = one.count(self.kind), self.succeeded[source]
         if not sessions:
@@ -507,15 +505,15 @@ class ToolNames:
         self._lookup = ToolLookup(tuple(tools))
 
     def __call__(self, name: str, server: str = "") -> str | None:
-        """Return the id of the tool that *name* means, `None` where none or several have it.
+        """Return the id of the tool called *name*, `None` if none or several have it.
 
-        It is an id in any case, `source::name`, or a raw name; *server* is its source, if stated.
+        It is an id in any case, `source::name`, or a raw name; *server* is its source, if given.
         """
         found = self._lookup.get(name)
         if found is not None:
             return found.id
         reference = f"{server}::{name}" if server else name
-        # What is no name may be a pattern, which traces do not have.
+        # Other texts may be patterns, which traces do not have.
         if self._lookup.is_name(reference):
             matching = self._lookup.matching(reference)
             return matching[0].id if len(matching) == 1 else None

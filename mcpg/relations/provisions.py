@@ -1,8 +1,8 @@
-"""Which tools provide what others take: output fields that fill arguments.
+"""Provisions: output fields of tools that fill arguments of others.
 
-Tools meet in an inverted index of fields, never pair by pair. Within a server a field proves less
-the more of its tools hold it; between servers, the more servers give or require it. What one server
-calls `user_id` is no `user_id` of a server that gives its own.
+Tools meet in an inverted index of fields, never pair by pair. Within a server, a field is weaker
+evidence the more of its tools have it; between servers, the more servers give or require it. A
+`user_id` of one server is not the `user_id` of a server that gives its own.
 """
 
 from __future__ import annotations
@@ -39,18 +39,18 @@ from mcpg.relations.vocabulary import (
 )
 from mcpg.text import split_words
 
-# What a name is worth that is made of all that is known of its owner, or of a part of it; and a
-# field of one word, which names no subject of its own.
+# The trust in a name made of all known words of its owner, or of a part of them; and in a field of
+# one word, which does not name a subject.
 _WHOLE = 0.9
 _PART = 0.6
 _BARE = 0.5
-# In a server whose tools all work on one thing its id is common, and yet no idle name; a field of
-# one word is sooner idle.
+# In a server whose tools all work on one thing, its id is common without being idle; a field of one
+# word is idle sooner.
 _TOO_FEW_TO_COUNT, _TOO_FEW_WORDS = 64, 16
 _LEAST_STRENGTH = 0.15
 _LEAST_EVIDENCE_OF_OPTION = 0.3
 _LEAST_STRENGTH_OF_OPTION = 0.1
-# Of so many tools of a server that give something, on a field of one word is generic.
+# The least number of tools with results from which a field of one word can be generic.
 _FEW_GIVERS = 8
 _MANY_GIVERS = 0.5
 _MOST_PAIRS = 1 << 14
@@ -60,12 +60,12 @@ _FIELDS_IN_REASON = 3
 
 @dataclass(frozen=True, slots=True)
 class Provision:
-    """What one tool provides to another.
+    """The fields that one tool provides to another.
 
     Attributes:
-        target: Position of the tool that takes it.
-        strength: In (0, 1]; greater the rarer the fields are and the more of the need they meet.
-        fields: The fields, those of required arguments first, of these the most telling.
+        target: Position of the tool that takes them.
+        strength: In (0, 1]; greater for rarer fields and for a larger part of the need.
+        fields: The fields, for required arguments first, then the rarest.
     """
 
     target: int
@@ -84,7 +84,7 @@ class Provision:
 
     @property
     def reason(self) -> str:
-        """Return for people which fields fill which arguments."""
+        """Return a sentence on which fields fill which arguments."""
         shown = [one for one in self.fields if one.required][:_FIELDS_IN_REASON]
         what = "required argument" if shown else "argument"
         shown = shown or list(self.fields[:_FIELDS_IN_REASON])
@@ -99,7 +99,7 @@ class Provision:
 
 
 def quote_words(words: Sequence[str]) -> str:
-    """Write *words* as a list for people: 'a', 'b' and 'c'."""
+    """Write *words* as a list in a sentence: 'a', 'b' and 'c'."""
     *head, last = (f"'{word}'" for word in words)
     return f"{', '.join(head)} and {last}" if head else last
 
@@ -109,7 +109,7 @@ class _HeldField:
     """A field that a tool gives or takes under some name.
 
     Attributes:
-        trust: What the name is worth, in (0, 1].
+        trust: The trust in the name, in (0, 1].
         is_option: Whether a tool that gives it also takes it, as a filter.
     """
 
@@ -121,11 +121,11 @@ class _HeldField:
 
 @dataclass(frozen=True, slots=True)
 class _ToolSubjects:
-    """What a tool works on, and how.
+    """The subjects and the operation of a tool.
 
     Attributes:
-        subjects: The stems of what its name says it works on.
-        kinds: The probability of each of `mcpg.text.lexicon.OPERATION_KINDS`; empty where unknown.
+        subjects: The stems of the objects in its name.
+        kinds: The probability of each of `mcpg.text.lexicon.OPERATION_KINDS`; empty if unknown.
     """
 
     subjects: frozenset[str]
@@ -133,7 +133,7 @@ class _ToolSubjects:
 
 
 _Postings = Mapping[FieldKey, Mapping[str, Sequence[_HeldField]]]
-"""For each name, by source, the fields that tools hold under it."""
+"""For each name, by source, the fields of tools under it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,13 +142,13 @@ class FieldIndex:
 
     Attributes:
         taken: The arguments, under the names of fields of results.
-        handles: For each source, those of these names under which its tools require an argument.
+        handles: For each source, the names under which its tools require an argument.
         sizes: For each source, how many tools it has.
-        holders: For each source, how many of its tools give or require each of these names.
+        holders: For each source, how many of its tools give or require each name.
         generic: For each source, names of one word that most of its tools that give anything give:
-            `content` and the like say nothing of what flows.
-        entities: For each source and word, how many of its tools are named for that.
-        finders: For each source and word, the tools that list or make what it names.
+            `content` and the like are not evidence.
+        entities: For each source and word, how many of its tools have it in their names.
+        finders: For each source and word, the tools that list or make its object.
     """
 
     sources: Sequence[str]
@@ -164,16 +164,16 @@ class FieldIndex:
     finders: Mapping[tuple[str, str], Sequence[int]]
 
     def provisions(self) -> list[list[Provision]]:
-        """Return what each tool provides to others, in the order of these.
+        """Return the provisions of each tool, in the order of tools.
 
-        A required argument takes any field that fits. An option takes only what some tool of its
-        server requires, which tells an id from a filter, and what the giver takes no part in.
+        A required argument takes any field that fits. An option takes only names that some tool of
+        its server requires, which distinguishes ids from filters, and that the giver does not
+        itself take.
         """
         fills: list[defaultdict[int, dict[str, _Fill]]] = [defaultdict(dict) for _ in self.sources]
         for giver, taker, worth in self._iter_meetings():
             one, other = giver.field.key, taker.field.key
-            # Both of one word, they must have that word: the range of a sheet is no sheet of a
-            # range.
+            # Names of one word must be equal: the range of a sheet is not a sheet of a range.
             is_crossed = len(one) == len(other) == 1 and one != other
             if giver.tool == taker.tool or is_crossed or not fits(taker.field, giver.field):
                 continue
@@ -212,7 +212,8 @@ class FieldIndex:
         if required:
             is_whole = len(required) == len(self.needs[target])
             coverage = Coverage.STRICT if is_whole else Coverage.PARTIAL
-        # What was just made or changed is not deleted next, and what was read not created again.
+        # An object just made or changed is not deleted next, and an object read is not created
+        # again.
         plausible, one, other = 1.0, self.works[giver], self.works[target]
         if one.kinds and other.kinds and not one.subjects.isdisjoint(other.subjects):
             found, _, create, change, _ = one.kinds
@@ -226,7 +227,7 @@ class FieldIndex:
         return Provision(target, strength, coverage, fields)
 
     def _iter_meetings(self) -> Iterator[tuple[_HeldField, _HeldField, float]]:
-        """Return each giver and taker of a name, and how much the name says."""
+        """Return each giver and taker of a name, and the strength of the name."""
         for key in sorted(self.given.keys() & self.taken.keys()):
             yield from self._iter_meetings_at_home(key)
             if len(key) > 1:
@@ -250,7 +251,7 @@ class FieldIndex:
     def _iter_meetings_abroad(
         self, key: FieldKey
     ) -> Iterator[tuple[_HeldField, _HeldField, float]]:
-        """Pair who needs a field that no tool of its own server gives, or is named for."""
+        """Pair tools across servers by fields that no tool of the needing server gives or names."""
         givers, takers = self.given[key], self.taken[key]
         needing = {
             source: found
@@ -272,7 +273,7 @@ class FieldIndex:
     def skips_a_step(self, position: int, provision: Provision) -> bool:
         """Return whether the target lacks an argument that a further tool of its server gives.
 
-        It gives the field, or is there to find what the field is named for.
+        That tool gives the field, or finds the object that the field is named for.
         """
         target, source = provision.target, self.sources[provision.target]
         filled = {one.argument for one in provision.fields}
@@ -294,7 +295,7 @@ _Fill = tuple[float, str, bool]
 def _pair(
     givers: Sequence[_HeldField], takers: Sequence[_HeldField]
 ) -> Iterator[tuple[_HeldField, _HeldField]]:
-    """Pair *givers* with *takers*; where these are too many pairs, only the surest givers."""
+    """Pair *givers* with *takers*, with only the surest givers if there are too many pairs."""
     if len(givers) * len(takers) > _MOST_PAIRS:
         room = max(1, _MOST_PAIRS // len(takers))
         givers = sorted(givers, key=lambda held: (-held.trust, held.tool))[:room]
@@ -386,10 +387,10 @@ class _NamedFields:
                 yield key, _HeldField(self.position, field, trust)
 
     def name_results(self) -> Iterator[tuple[FieldKey, _HeldField]]:
-        """Return what the tool gives under every name that it may be asked for under.
+        """Return the fields of the tool's result under every name that may request them.
 
-        What a tool had to be given, as `source_zone` for the `zone` of a source, is nothing that it
-        finds.
+        Its own required arguments, such as `source_zone` for the `zone` of a source, do not count
+        as results.
         """
         named = self.name_arguments() if self.gives else ()
         known = {key: held.field.required for key, held in named}
@@ -407,9 +408,9 @@ class _NamedFields:
 def _name_fields(
     fields: Sequence[Field], subjects: Sequence[str]
 ) -> dict[FieldKey, tuple[Field, float]]:
-    """Return the fields by every name, with what the name is worth.
+    """Return the fields by every name, with the trust in the name.
 
-    A field's own name goes before what its owner or its tool would make of it.
+    A field's own name goes before names with its owner or its tool.
     """
     named = [(field.key, field, 1.0) for field in fields]
     named += [
@@ -427,10 +428,10 @@ def _name_fields(
 def _find_idle(
     sources: Sequence[str], gives: Sequence[Sequence[Field]]
 ) -> tuple[Mapping[str, AbstractSet[FieldKey]], Mapping[str, AbstractSet[FieldKey]]]:
-    """Return by server the fields of one word that say little.
+    """Return by server the fields of one word that are weak evidence.
 
-    The first are all that many of its tools give, such as `content`; the others are given by most
-    of its tools that give anything.
+    The first are the only fields of many of its tools, such as `content`; the second the fields
+    that most of its tools with results give.
     """
     giving = Counter(source for source, fields in zip(sources, gives, strict=True) if fields)
     givers: Counter[tuple[str, FieldKey]] = Counter()

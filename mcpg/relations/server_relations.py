@@ -1,6 +1,6 @@
 """Relate the tools of one server: groups, related tools and next steps, with their reasons.
 
-All is counted within the server, so what comes out depends on nothing else in the catalogue.
+Everything is counted within the server, so the result is independent of the rest of the catalog.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ _TERMS_IN_REASON = 3
 
 
 class AffinityIndex:
-    """Finds which tools of a server are close to one, by their places.
+    """Finds the tools of a server that are close to a tool, by their places.
 
     Attributes:
-        sizes: For each term that several tools hold, and not too many to look at, how many.
+        sizes: For each term of several tools, and not too many to compare, their number.
     """
 
     def __init__(self, tools: Sequence[Tool]) -> None:
@@ -65,7 +65,7 @@ class AffinityIndex:
         self.sizes = {term: size for term, size in sizes.items() if 1 < size <= _BUDGET}
         size, holders = round_size(len(tools)), vocabulary.holders
         self._rarities = {term: rarity(holders[term], size) for term in self.sizes}
-        # For each term, by the weight of its place, the tools that hold it.
+        # For each term, by the weight of its place, its tools.
         self._postings: defaultdict[str, defaultdict[float, list[int]]]
         self._postings = defaultdict(lambda: defaultdict(list))
         for place, terms in enumerate(vocabulary.terms):
@@ -76,7 +76,7 @@ class AffinityIndex:
         """Return the affinity of the tools that share a term with the tool at *place*.
 
         The affinity is the sum, over shared terms, of the term's rarity in the server times the
-        weights of the places where the two tools hold it.
+        weights of its places in the two tools.
         """
         own = self.vocabulary.terms[place]
         found: defaultdict[int, float] = defaultdict(float)
@@ -90,7 +90,7 @@ class AffinityIndex:
         return {other: one for other, one in found.items() if one >= _LEAST_AFFINITY}
 
     def list_shared_words(self, one: int, other: int) -> list[str]:
-        """Return what two tools share, the most telling first, in the forms that people read."""
+        """Return the terms that two tools share, the most specific first, in readable forms."""
         terms, words = self.vocabulary.terms, self.vocabulary.words
         first, second = terms[one], terms[other]
         ranked = sorted(
@@ -111,8 +111,8 @@ class AffinityIndex:
 def choose_affordable(keys: Iterable[str], sizes: Mapping[str, int]) -> list[str]:
     """Choose *keys*, those with the shortest lists first, until the budget of one tool is spent.
 
-    This bounds the work for each tool, and so makes the whole linear in the number of tools.
-    What is left out are the largest groups, which say least about any one of their members.
+    This bounds the work for each tool, so that the total is linear in the number of tools. The
+    largest groups, which are the weakest evidence, are left out.
     """
     chosen: list[str] = []
     spent = 0
@@ -137,17 +137,17 @@ def saturate_evidence(evidence: float) -> float:
 
 _DOMAINS_PER_TOOL = 4
 _MOST_SLUGS = 4096
-# A group id stands where a URI may stand, and a colon parts its members.
+# A group id is used as a URI, and a colon separates its parts.
 _NO_GROUP_CHARACTER = re.compile(r"[\s:/\\<>\"'{}|^`\x00-\x1f\x7f]+")
 
 
 def name_groups(tool: Tool, position: int, vocabulary: Vocabulary) -> tuple[str, ...]:
     """Name the groups of the tool at *position* of the vocabulary's tools.
 
-    These are a `domain:` group for each of the four terms that tell most, the same within the
-    tool's source, and a `category:` group for each category. A term that no other tool holds makes
-    a group only where the tool has no other, and one of the description only where nothing else
-    names the tool's subject.
+    These are a `domain:` group for each of the four most specific terms, the same within the tool's
+    source, and a `category:` group for each category. A term of no other tool makes a group only if
+    the tool has no other term, and a term of the description only if nothing else names the tool's
+    subject.
     """
     terms, holders = vocabulary.terms[position], vocabulary.holders
     named = [term for term, weight in terms.items() if weight > PROSE]
@@ -168,15 +168,16 @@ def _slug(text: str) -> str:
     return _NO_GROUP_CHARACTER.sub("-", fold(text)).strip("-")
 
 
-# Less likely next steps are not looked at.
+# Less likely next steps are ignored.
 _LEAST_NOTED = 0.12
-# So likely one of two tools of a server follows the other, that they belong beside each other; and
-# those of which a tool without any edge is taken to belong beside the likeliest.
+# The probability of a sequence of two tools of a server from which they are related; and the least
+# size of a server in which a tool without edges is related to the likeliest.
 _LEAST_CHANCE_BESIDE = 0.65
 _LEAST_SERVER = 5
 # Of what the names of two tools that take nothing name, so much is the same where one follows.
 _LEAST_LIKENESS = 0.5
-# Fields that are fainter evidence, and fill only a part of what is required, make no step likely.
+# Fields that are weaker evidence, and fill only a part of the required arguments, do not make a
+# step likely.
 _LEAST_PART = 1 / 3
 # In a server of more tools than the first, a tool is weighed only against so many that are close.
 _LARGE_SERVER = 48
@@ -184,10 +185,10 @@ _MOST_NEAREST = 24
 
 
 class ServerRelations(NamedTuple):
-    """What is derived of the tools of a server, in their order.
+    """The derived relations of the tools of a server, in their order.
 
     Attributes:
-        reserves: By place, an edge for a tool that has none and that none reaches.
+        reserves: By place, an edge for a tool without any edge from or to it.
     """
 
     relations: Sequence[ToolRelations]
@@ -220,7 +221,7 @@ class _ServerRelator:
         self._steps = ServerSteps(tools)
         self._provisions = provisions
         self._operations = [*map(classify_operation, tools)]
-        # How likely one of two tools follows the other, where it is likely, and the likeliest.
+        # The probabilities of sequences with each tool, if high enough, and the highest.
         self._beside: defaultdict[int, dict[int, float]] = defaultdict(dict)
         self._likeliest: dict[int, tuple[float, str, float, int]] = {}
 
@@ -241,10 +242,10 @@ class _ServerRelator:
         return ServerRelations(found, reserves)
 
     def weigh_steps(self, place: int, near: Mapping[int, float]) -> Mapping[int, float]:
-        """Return how likely each tool follows the one at *place*.
+        """Return the probability that each tool follows the tool at *place*.
 
-        In a server of very many tools only those that are *near* it are weighed, or that
-        descriptions name with it.
+        In a server of very many tools, only tools *near* it, or named with it in descriptions, are
+        weighed.
         """
         others: Iterable[int] = range(len(self._tools))
         if len(self._tools) > _LARGE_SERVER:
@@ -253,7 +254,7 @@ class _ServerRelator:
         return self._steps.weigh(place, others)
 
     def explain_alone(self, place: int) -> str:
-        """Return for people why no edge is inferred for the tool at *place*."""
+        """Return a sentence on why no edge is inferred for the tool at *place*."""
         tools, steps = self._tools, self._steps
         chances = self.weigh_steps(place, self._affinity.find_near(place))
         found = ""
@@ -264,7 +265,7 @@ class _ServerRelator:
             found += f" has a probability of {chance}"
         work, others = steps.works[place], [*steps.works[:place], *steps.works[place + 1 :]]
         if not work.nouns:
-            return f"its name does not tell what it works on{found}"
+            return f"its name does not name an object{found}"
         nouns = " or ".join(repr(steps.forms.get(noun, noun)) for noun in sorted(work.nouns))
         held = {word for other in others for word in (*other.nouns, *" ".join(other.takes).split())}
         if held.isdisjoint(work.nouns):
@@ -272,7 +273,7 @@ class _ServerRelator:
         return f"little follows from what other tools of its server do with {nouns}{found}"
 
     def _relate_close(self, place: int) -> ToolRelations:
-        """Return the relations of a tool, its related tools those alone that are close to it."""
+        """Return the relations of a tool, with only close tools as related tools."""
         affinity, tool_id = self._affinity, self._ids[place]
         near = affinity.find_near(place)
         chances = {
@@ -281,7 +282,7 @@ class _ServerRelator:
         for at, chance in chances.items():
             self._note(place, at, chance)
             self._note(at, place, chance)
-        for at in self._steps.linked[place]:  # in whatever order, it belongs beside this one
+        for at in self._steps.linked[place]:  # related in any order
             self._note(place, at, _LEAST_CHANCE_BESIDE)
         kind, origin = EdgeKind.RELATED, EdgeOrigin.INFERRED
         related: list[Edge] = []
@@ -300,10 +301,9 @@ class _ServerRelator:
     ) -> Iterable[Edge]:
         """Make edges from the tool at *place* to the likeliest next steps.
 
-        A tool follows when names, arguments and kinds of work make it likely; between tools that
-        take nothing, when it does the next kind of work on the same subject; and when it must be
-        given what this one gives. Where several hold, the strongest evidence counts, and the reason
-        names fields that flow.
+        A tool follows if names, arguments and kinds of work make it likely; between tools without
+        arguments, if it does the next kind of work on the same subject; and if it requires a field
+        that this tool provides. The strongest evidence counts, and the reason names the fields.
         """
         kind, origin, ids = EdgeKind.NEXT_STEP, EdgeOrigin.INFERRED, self._ids
         reasons: dict[int, tuple[float, str]] = {}
@@ -331,7 +331,7 @@ class _ServerRelator:
                 yield Edge(kind, ids[place], ids[at], *reasons[at])
 
     def _find_next_kind(self, place: int, near: Mapping[int, float]) -> Mapping[int, float]:
-        """Return what does the next kind of work, where arguments do not tell what follows."""
+        """Return the tools of the next kind of work, if arguments do not decide."""
         kind, works = FOLLOWED_BY.get(self._operations[place]), self._steps.works
         own = works[place]
         if kind is None or own.takes:
@@ -378,7 +378,7 @@ class _ServerRelator:
 
 
 def explain_alone(tools: Sequence[Tool], tool_id: str) -> str:
-    """Return for people why no edge is inferred for a tool, one of *tools* of its server."""
+    """Return a sentence on why no edge is inferred for a tool, one of *tools* of its server."""
     if len(tools) == 1:
         return "its server has no other tool"
     place = next(place for place, tool in enumerate(tools) if tool.id == tool_id)
@@ -407,7 +407,7 @@ def _list_members(fields: Sequence[FieldMapping]) -> list[tuple[str, str, bool]]
 
 
 def _encode(found: ServerRelations) -> bytes | None:
-    # What was found without the table of operations is not to outlive the fault.
+    # Results without the table of operations must not outlive the fault.
     if lexicon.faults:
         return None
     edges = [*found.reserves.values()]

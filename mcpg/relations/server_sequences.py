@@ -1,8 +1,8 @@
-"""What each tool of a server does, in its own words, and what follows what, as weighed evidence.
+"""The work of each tool of a server, in the server's words, and its sequences, as weighed evidence.
 
-Nothing here is a list of names. What a word says is counted: a word that most names of a server
-hold says nothing between its tools, and a parameter that most of them require tells none apart.
-What a verb says is the table of `mcpg.text.lexicon`, counted over public APIs.
+No names are listed. Evidence is counted: a word in most names of a server does not distinguish its
+tools, and neither does a parameter that most of them require. The evidence of verbs is the table of
+`mcpg.text.lexicon`, counted over public APIs.
 """
 
 from __future__ import annotations
@@ -56,18 +56,18 @@ class Bag(dict[str, float]):
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What a tool does, in the words of its own server.
+    """The work of a tool, in the words of its server.
 
     Attributes:
         kinds: The probability of each of `mcpg.text.lexicon.KINDS`.
-        kind: The place of the one that the tool rather does than all others, or -1.
+        kind: The place of the kind that is likelier than all others together, or -1.
         stages: The probability of each of `mcpg.relations.server_sequences.STAGES`.
-        nouns: What its name says it works on.
-        head: The last of these: what `get_board_cards` returns; "" where there is none.
-        handles: What its required arguments name that other tools' names name as well.
+        nouns: The objects in its name.
+        head: The last of these: the result of `get_board_cards`; "" if there is none.
+        handles: Objects of its required arguments that are also in other tools' names.
         told: The words of the descriptions of its arguments.
-        names: The other tools whose names its descriptions mention, by place.
-        follows: Those that come before it, as its or their descriptions state.
+        names: Other tools whose names its descriptions mention, by place.
+        follows: Tools that come before it according to their or its descriptions.
     """
 
     kinds: tuple[float, ...]
@@ -85,7 +85,7 @@ class Work:
 
 
 class _WorkDraft(NamedTuple):
-    """What tells the work of a tool, as stems; `needs` and `takes` have those of each argument."""
+    """The evidence for the work of a tool, as stems; `needs` and `takes` are by argument."""
 
     nouns: Sequence[str]
     needs: Sequence[str]
@@ -103,7 +103,7 @@ def describe_works(tools: Sequence[Tool]) -> list[Work]:
     ]
     drafts = _make_drafts(tools, words, walked)
     size = round_size(len(tools))
-    # How rare each stem is that tools of the server hold in one place.
+    # The rarity of each stem of the server's tools, by place.
     rarities = [
         {
             one: rarity(count, size)
@@ -183,7 +183,7 @@ def _list_stems(text: str) -> Sequence[str]:
 
 
 def _weigh_kinds(tool: Tool, draft: _WorkDraft, words: Sequence[str]) -> tuple[float, ...]:
-    """Tell reading one from reading many: who asks which one reads one, a plural tells many."""
+    """Distinguish reading one from reading many: an id means one, a plural means many."""
     kinds = likely_kinds(tool, words)
     one, many, *others = kinds
     asked = {word for need in draft.needs for word in need.split()}
@@ -241,7 +241,7 @@ STAGES = ("one", "many", "create", "change")
 
 
 def measure_likeness(one: Bag, other: Bag) -> float:
-    """Return how much of what two bags hold both hold, by rarity."""
+    """Return the share of two bags that is in both, by rarity."""
     common = one.keys() & other.keys()
     if not common:
         return 0.0
@@ -252,7 +252,7 @@ def measure_likeness(one: Bag, other: Bag) -> float:
 
 
 def find_greatest(one: Bag, other: Bag) -> float:
-    """Return how rare the rarest is of what two bags hold both."""
+    """Return the greatest rarity in both of two bags."""
     return max([value for key, value in one.items() if key in other], default=0.0)
 
 
@@ -267,9 +267,8 @@ def measure_size(works: Sequence[Work]) -> int:
     return round_size(len(works)).bit_length() - 1
 
 
-# What the evidence that counts by the stages of both tools is called before their names: what
-# always counts, how alike the nouns are, where the heads are the same, where the head is asked for,
-# and where any noun is.
+# Prefixes of the evidence that counts by the stages of both tools: always, by the likeness of
+# nouns, if the heads are equal, if the head is required, and if any noun is.
 _PARTS = ("", "alike ", "same head ", "meets ", "asks ")
 
 
@@ -301,10 +300,10 @@ class _ToolEvidence:
         before: What counts whatever follows it.
         after: What counts whatever comes before it.
         always: What each stage of the next tool weighs.
-        alike: What it weighs besides by how alike their nouns are.
-        same_head: What it weighs besides where their heads are the same.
-        meets: What it weighs besides by how rare an argument is that asks for the head.
-        asks: What it weighs besides by how rare one is that asks for any of its nouns.
+        alike: The additional weight by the likeness of their nouns.
+        same_head: The additional weight if their heads are equal.
+        meets: The additional weight by the rarity of an argument for the head.
+        asks: The additional weight by the rarity of an argument for any of its nouns.
         opens: What it weighs that the next tool needs something that this one cannot name.
     """
 
@@ -351,7 +350,7 @@ class StepScorer:
             )
 
     def probability(self, at: int, to: int) -> float:
-        """Return how likely the tool at the place *to* follows the one at *at*."""
+        """Return the probability that the tool at the place *to* follows the tool at *at*."""
         a, b = self._tools[at], self._tools[to]
         first, then = a.work, b.work
         logit = a.before + b.after + self._add_subject(a, then) + self._add_words(first, then)
@@ -429,22 +428,22 @@ def _dot(weights: _Stages, stages: _Stages) -> float:
 
 _SEQUENCES = {MANY: (ONE, CHANGE, DELETE), CREATE: (ONE, CHANGE), ONE: (CHANGE, DELETE)}
 _DONE = ("read", "find", "create", "change", "delete")
-# Of judged pairs that are such a sequence, and of those whose order a description states, so many
-# are sound.
+# The share of correct pairs among judged pairs in such a sequence, and among pairs that a
+# description orders.
 _CHANCE_OF_SEQUENCE = 0.95
 _CHANCE_OF_STATED = 0.9
 
 
 def find_sequence(a: Work, b: Work) -> tuple[int, int] | None:
-    """Return the kinds of work of two tools where these are a step in the life of one entity.
+    """Return the kinds of work of two tools that are a step in the life of one entity.
 
-    It is created or found, then read, then changed or deleted. The next tool must be told which
-    one, and nothing that the first one does not know.
+    It is created or found, then read, then changed or deleted. The next tool must require its id,
+    and nothing that the first tool does not know.
     """
     first, then = a.kind, b.kind
     if then not in _SEQUENCES.get(first, ()) or a.head != b.head:
         return None
-    # A `pull_number` tells which pull request.
+    # A `pull_number` identifies a pull request.
     entity = a.nouns.keys() & b.nouns.keys()
     asked = entity & b.handles.keys()
     is_known = b.handles.keys() <= a.handles.keys() | entity
@@ -466,11 +465,11 @@ LEAST_CHANCE = 0.75
 
 
 class ServerSteps:
-    """Weighs what follows what among the tools of one server, by their places.
+    """Weighs sequences of tools of one server, by their places.
 
     Attributes:
-        works: What each tool does.
-        linked: For each tool, those that it names or that name it, or of which an order is stated.
+        works: The work of each tool.
+        linked: For each tool, tools that it names or that name it, or that are ordered with it.
     """
 
     def __init__(self, tools: Sequence[Tool]) -> None:
@@ -485,7 +484,7 @@ class ServerSteps:
 
     @cached_property
     def forms(self) -> Mapping[str, str]:
-        """For each stem of the names, the word that people read: the commonest, then shortest."""
+        """The word to show for each stem of the names: the commonest, then shortest."""
         counted: defaultdict[str, Counter[str]] = defaultdict(Counter)
         for name in self._names:
             for word in split_words(name):
@@ -505,7 +504,7 @@ class ServerSteps:
         return found
 
     def explain(self, at: int, to: int) -> str:
-        """Return for people why one tool follows the other, or the other way round."""
+        """Return, for readers, why one of two tools follows another, in either direction."""
         a, b, forms = self.works[at], self.works[to], self.forms
         if sequence := find_sequence(a, b):
             first, then = (_DONE[kind] for kind in sequence)
@@ -513,7 +512,7 @@ class ServerSteps:
         if to in a.names or at in b.names:
             where = "its description" if to in a.names else "the description there"
             if at in b.follows:
-                return f"{where} states this order"
+                return f"{where} gives this order"
             return f"{where} names {'it' if to in a.names else 'this tool'}"
         if a.head in b.handles and a.head not in a.handles:
             return f"there an argument asks for the {forms.get(a.head, a.head)!r} of this one"

@@ -1,8 +1,8 @@
 """Sessions of tool calls, counted in bounded memory.
 
-Calls are gathered by session until the session ends; those of sessions that have been quiet for
-longest are counted first when there are too many. A pause ends a session as well, so that one
-process that serves for weeks has many sessions.
+Calls are gathered by session until the session ends; if there are too many, the sessions that have
+been quiet longest are counted first. A pause also ends a session, so that a process that serves for
+weeks has many sessions.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from mcpg.relations.observed_calls import (
 )
 
 WINDOW = 5
-"""How many different steps back a tool is held to have preceded another."""
+"""How many different steps back a tool counts as preceding another."""
 
 PAUSE = 1800.0
 """Seconds without a call after which a session is over."""
@@ -42,7 +42,7 @@ _TOGETHER, _FORWARD, _FORWARD_NEXT, _FORWARD_FAILED, _BACKWARD, _BACKWARD_NEXT, 
     1 << (_LANE * lane) for lane in range(7)
 )
 _CALLED, _SUCCEEDED, _ONE_CALL, _ONE_FAILURE = (1 << (_LANE * lane) for lane in range(4))
-# What one step says of an ordered pair, by whether its numbers are in order.
+# The evidence of one step for an ordered pair, by whether its numbers are in order.
 _FOLLOWS = {True: _TOGETHER | _FORWARD, False: _TOGETHER | _BACKWARD}
 _FOLLOWS_NEXT = {
     True: _TOGETHER | _FORWARD | _FORWARD_NEXT,
@@ -54,10 +54,10 @@ _NUMBER = (1 << _TOOL_BITS) - 1
 
 
 class SessionCall(NamedTuple):
-    """A call of a tool, as a session holds it.
+    """A call of a tool in a session.
 
     Attributes:
-        start: When it began, in seconds since 1970; `None` where that is not known.
+        start: When it began, in seconds since 1970; `None` if unknown.
         end: When it ended, not before its start.
     """
 
@@ -73,12 +73,12 @@ _made = tuple.__new__
 
 @dataclass(frozen=True, slots=True)
 class SessionBounds:
-    """How much is held at once.
+    """Bounds of the memory.
 
     Attributes:
         calls: Calls of sessions that are not counted yet.
         session: Calls of one session; a longer one is counted in parts.
-        pairs: Different pairs of tools, each day by itself; as many tools of a day.
+        pairs: Different pairs of tools, separately by day; as many tools of a day.
     """
 
     calls: int = 200_000
@@ -92,13 +92,13 @@ BOUNDS = SessionBounds()
 
 @dataclass(slots=True)
 class SessionStatistics:
-    """What was noticed while sessions were counted, in calls unless it says otherwise.
+    """Notices from counting sessions, in calls unless noted otherwise.
 
     Attributes:
-        repeated: Calls that were there already: same session, tool, start and end.
-        backwards: Calls that began before the one that stands before them.
-        overlapping: Calls that began while another one of their session was running.
-        parted: Sessions that were counted before they were over, as there were too many calls.
+        repeated: Duplicate calls: same session, tool, start and end.
+        backwards: Calls that began before the preceding call.
+        overlapping: Calls that began while another call of their session was running.
+        parted: Sessions counted before their end, because there were too many calls.
     """
 
     repeated: int = 0
@@ -152,7 +152,7 @@ class SessionCounter:
             self._close(closed)
 
     def finish(self, files: frozenset[LearnedFile] = frozenset()) -> ObservedCalls:
-        """Count what is still open, and return all counts, as learned from *files*."""
+        """Count open sessions, and return all counts, as learned from *files*."""
         while self._open:
             self._close(self._open.popitem(last=False)[1])
         tools: defaultdict[str, dict[str, ToolCounts]] = defaultdict(dict)
@@ -160,7 +160,7 @@ class SessionCounter:
             name, day = self._names[key & _NUMBER], _format_day(key >> _TOOL_BITS)
             tools[name][day] = ToolCounts(*_split_lanes(lanes, 4))
         pairs: defaultdict[Pair, dict[str, PairCounts]] = defaultdict(dict)
-        while self._pairs:  # each goes when it is taken, so that there are never two of all
+        while self._pairs:  # each is removed at once, to avoid two copies
             key, lanes = self._pairs.popitem()
             first, second = self._names[key >> _TOOL_BITS & _NUMBER], self._names[key & _NUMBER]
             counts, day = PairCounts(*_split_lanes(lanes, 7)), _format_day(key >> 2 * _TOOL_BITS)
@@ -177,7 +177,7 @@ class SessionCounter:
             self._count(part)
 
     def _sort_calls(self, calls: list[SessionCall]) -> list[SessionCall]:
-        """Return *calls* by their start; one without takes that of the call before it."""
+        """Return *calls* by their start; without one, the start of the call before it counts."""
         known = next((call.start for call in calls if call.start is not None), None)
         if known is None:
             return calls
@@ -233,7 +233,7 @@ class SessionCounter:
                 _relate(call, steps, found)
                 steps.append(call)
         for one, other in failed:
-            if one != other:  # which failed, unless it succeeded after the first as well
+            if one != other:  # which failed, unless it also succeeded after the first
                 pair = one << _TOOL_BITS | other if one < other else other << _TOOL_BITS | one
                 succeeded, failure = _FAILS[one < other]
                 if not found.get(pair, 0) & succeeded:
@@ -246,7 +246,7 @@ class SessionCounter:
         self.noticed.pairs_left_out += self._add(found, self._pairs, day << (2 * _TOOL_BITS))
 
     def _add(self, found: Mapping[int, int], known: dict[int, int], above: int) -> int:
-        """Add what was *found* of a day to what is *known*; return how much finds no room."""
+        """Add the counts *found* for a day to the *known* ones; return how many did not fit."""
         left_out = 0
         for key, counts in found.items():
             if above | key in known:
@@ -259,7 +259,7 @@ class SessionCounter:
 
 
 def _relate(call: SessionCall, steps: list[SessionCall], found: dict[int, int]) -> None:
-    """Note what the successful *call* says of the *steps* before it."""
+    """Add the evidence of the successful *call* about the *steps* before it."""
     tool, start = call.tool, call.start
     marks = _FOLLOWS_NEXT
     for step in reversed(steps[-WINDOW:]):

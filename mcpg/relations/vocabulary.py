@@ -45,14 +45,14 @@ VERBS: dict[ToolOperation, tuple[str, ...]] = {
 }
 """The words that name an operation: the .NET gateway's table, kept so that both agree.
 
-They only tell the kind of work; how well a tool answers a query never depends on them.
+They only decide the kind of work, never how well a tool answers a query.
 """
 
 FOLLOWED_BY = {
     ToolOperation.DISCOVER: ToolOperation.INSPECT,
     ToolOperation.INSPECT: ToolOperation.ACT,
 }
-"""What one does next with what a tool of this kind gave: look at it, then act on it."""
+"""The next kind of work after each kind: inspect the result, then act on it."""
 
 _BY_WORD = {word: operation for operation, words in VERBS.items() for word in words}
 _BY_STEM = {
@@ -61,16 +61,16 @@ _BY_STEM = {
 
 
 def names_operation(word: str) -> bool:
-    """Return whether the folded *word* names an operation, so tells nothing of the subject."""
+    """Return whether the folded *word* names an operation, and so not the subject."""
     return word in _BY_WORD
 
 
 def classify_operation(tool: Tool) -> ToolOperation:
     """Return the kind of work of *tool*.
 
-    The first word of the name, else of the display name, that names an operation decides; where
-    neither holds one, the description is searched for discovery, inspection and action in this
-    order; where it is silent too, the author's hint that a tool changes things makes it an action.
+    The first word of the name, else of the display name, that names an operation decides; if
+    neither has one, the description is searched for discovery, inspection and action in this order;
+    without any, the author's hint that a tool changes things makes it an action.
     """
     for name in (tool.name, tool.display_name):
         for word in split_words(name):
@@ -82,7 +82,7 @@ def classify_operation(tool: Tool) -> ToolOperation:
     return described or (ToolOperation.ACT if changes else ToolOperation.OTHER)
 
 
-# The first words of a name tell what a tool does; that of a description may be of another kind.
+# The first words of a name decide the operation; the first of a description may mislead.
 _TELLING_NAME_WORDS = 2
 _CREDIT_OF_DESCRIPTION = 0.5
 _OPENING = 300
@@ -91,9 +91,9 @@ _MOST_REMEMBERED = 4096
 
 
 def weigh_kinds(tool: Tool, words: Sequence[str]) -> tuple[float, ...]:
-    """Return the probability of each of `lexicon.OPERATION_KINDS`; nothing where nothing tells.
+    """Return the probability of each of `lexicon.OPERATION_KINDS`; empty without evidence.
 
-    *words* are those of the name of *tool*, without those that only name its server.
+    *words* are the words of the name of *tool*, without words that only name its server.
     """
     opening = (
         word.text for word in iter_words(tool.description[:_OPENING]) if not word.is_compound
@@ -115,9 +115,9 @@ def _weigh_cached_kinds(
 
 
 def likely_kinds(tool: Tool, words: Sequence[str]) -> tuple[float, ...]:
-    """Return the probability of each kind; where nothing tells, how usual each is.
+    """Return the probability of each kind; without evidence, the prior of each.
 
-    Without the table of operations all are alike.
+    Without the table of operations all are equal.
     """
     count = len(lexicon.OPERATION_KINDS)
     usual = ((0.0,) * count, 0.0)
@@ -125,7 +125,7 @@ def likely_kinds(tool: Tool, words: Sequence[str]) -> tuple[float, ...]:
 
 
 PROSE = 0.3
-"""The weight of a term that stands only in prose, which names much besides the subject."""
+"""The weight of a term that is only in prose, which names much besides the subject."""
 
 _TERMS_PER_TOOL = 12
 _SHORTEST_TERM = 2
@@ -133,7 +133,7 @@ _MOST_NAMES, _LONGEST_NAME = 32_768, 64
 _MOST_WORDS = 65_536
 # One of two tools would else be as rare as one of many.
 _LEAST_SIZE = 8
-# A term is generic when more tools than this share hold it, once a few are there to count.
+# A term is generic if more than this share of the tools have it, in servers of more than a few.
 _GENERIC_SHARE = 0.75
 _TOO_FEW_TO_COUNT = 4
 
@@ -142,14 +142,14 @@ _TOO_FEW_TO_COUNT = 4
 class Vocabulary:
     """The terms of the tools of a server.
 
-    A term is a stem. It weighs more the fewer tools hold it and the plainer the place it stands in:
-    a name says more about a tool than a tag.
+    A term is a stem. It weighs more the fewer tools have it and the more specific its place: a name
+    is stronger evidence than a tag.
 
     Attributes:
-        terms: For each tool, its terms and the weight of the place of each, in (0, 1]; those that
-            say most come first.
-        holders: For each term, how many tools hold it.
-        words: For each term, the word form that people read.
+        terms: For each tool, its terms and the weight of the place of each, in (0, 1]; the most
+            specific first.
+        holders: For each term, how many tools have it.
+        words: For each term, the word form to show.
     """
 
     terms: Sequence[Mapping[str, float]]
@@ -159,7 +159,7 @@ class Vocabulary:
 
 @lru_cache(maxsize=1 << 16)
 def rarity(holders: int, size: int) -> float:
-    """Weigh what *holders* of *size* things share: 1 for a single holder, near 0 for all.
+    """Return the weight of a term of *holders* of *size* tools: 1 for one tool, near 0 for all.
 
     The inverse document frequency, scaled to (0, 1]: Sparck Jones, "A statistical interpretation of
     term specificity and its application in retrieval", Journal of Documentation 28, 1972.
@@ -178,7 +178,7 @@ def round_size(count: int) -> int:
 def subject_terms(text: str, language: str | None = None) -> list[str]:
     """Return the stems of the words of *text*, likely in *language*, that may name a subject.
 
-    These are no function words or verbs.
+    Stop words and verbs are left out.
     """
     return [*map(_find_term, _split_subject_words(text, language))]
 
@@ -200,14 +200,14 @@ def build_vocabulary(tools: Sequence[Tool]) -> Vocabulary:
                 described.update(words)
         found.append(terms)
     holders = Counter(chain.from_iterable(found))
-    # For each term whether it is generic, whether one tool alone holds it, and its rarity.
+    # For each term whether it is generic, whether only one tool has it, and its rarity.
     limit = max(_TOO_FEW_TO_COUNT, int(len(tools) * _GENERIC_SHARE))
     size = round_size(len(tools))
     values = {
         term: (count > limit, count == 1, rarity(count, size)) for term, count in holders.items()
     }
     kept = tuple(_choose_telling(terms, values) for terms in found)
-    # People read the word of most names, the shortest of these.
+    # The shown word is the one in most names, then the shortest.
     forms: dict[str, str] = {}
     for _, _, word in sorted((-named[word], len(word), word) for word in {*described, *named}):
         forms.setdefault(_find_term(word), word)
@@ -215,16 +215,16 @@ def build_vocabulary(tools: Sequence[Tool]) -> Vocabulary:
 
 
 def _find_language(descriptions: Iterable[str]) -> str:
-    """Return the language of most *descriptions*: English where they do not tell."""
+    """Return the language of most *descriptions*, or else English."""
     words = chain.from_iterable(map(split_words, descriptions))
     return language_by(language_votes(words)) or lexicon.ENGLISH
 
 
 def _list_places(tool: Tool) -> list[tuple[float, Sequence[str]]]:
-    """Return the texts that name what *tool* is about, with the weight of their place.
+    """Return the texts that name the subject of *tool*, with the weight of their place.
 
-    Aliases are not among them: an alias is a whole request in any language, verbs and all, and
-    two tools that are asked for with the same verb have nothing in common.
+    Aliases are not among them: an alias is a whole request in any language, verbs and all, and two
+    tools are not similar because of a common verb.
     """
     hints = tool.hints
     places: list[tuple[float, Sequence[str]]] = [
@@ -240,12 +240,12 @@ def _list_places(tool: Tool) -> list[tuple[float, Sequence[str]]]:
 
 @lru_cache(_MOST_WORDS)
 def _find_term(word: str) -> str:
-    """Return the stem of *word*, "" for one that names no subject."""
+    """Return the stem of *word*, "" if it does not name a subject."""
     names = len(word) >= _SHORTEST_TERM and not word.isdigit() and not names_operation(word)
     return stem(word) if names else ""
 
 
-# In running text a capitalised compound is a proper name and one word: GitHub is no git and no hub.
+# In running text a capitalized compound is a proper name and one word: GitHub is not git or hub.
 _PROPER = re.compile(r"\b[A-Z][a-z]+(?:[A-Z][a-z]+)+\b")
 
 
@@ -270,11 +270,11 @@ def _split_subject_words(text: str, language: str | None) -> list[str]:
 def _choose_telling(
     terms: Mapping[str, float], values: Mapping[str, tuple[bool, bool, float]]
 ) -> dict[str, float]:
-    """Keep the terms of one tool that tell most: first the shared ones, of these the rarest.
+    """Keep the most specific terms of one tool: first the shared ones, of these the rarest.
 
-    A term that nobody else holds relates a tool to nothing, so it only fills what room is left. A
-    term that most tools hold is dropped, unless the tool has no other: then the rarest stays, so
-    that the tool belongs somewhere.
+    A term of no other tool relates it to nothing, so it only fills the remaining places. A term of
+    most tools is dropped, unless the tool has no other: then the rarest stays, so that the tool has
+    a group.
     """
     ranked = sorted(
         [
@@ -296,7 +296,7 @@ _MOST_KEYS, _LONGEST_REMEMBERED = 16_384, 64
 # Marks of list elements and unnamed members, and the dots between the steps of a path.
 _STEPS = re.compile(r"(?:\[\]|\.\*)*\.|(?:\[\]|\.\*)+$")
 _WIDER = {"number": {"integer"}, "string": {"boolean", "integer", "number"}}
-# Formats of JSON Schema and OpenAPI that a value of the other one can stand for.
+# Interchangeable formats of JSON Schema and OpenAPI.
 _FORMATS = (
     ("date-time", "datetime", "timestamp"),
     ("email", "idn-email"),
@@ -317,8 +317,8 @@ class Field:
 
     Attributes:
         name: As the schema writes it.
-        types: JSON types that its value may have; empty when the schema does not say.
-        owner: The stems of the name of the field that holds it; empty at the top.
+        types: JSON types that its value may have; empty if the schema has none.
+        owner: The stems of the name of the field that contains it; empty at the top.
         path: The way to it, as in `orders[].id`.
     """
 
@@ -347,7 +347,7 @@ def field_key(name: str) -> FieldKey:
 def singular(term: str) -> str:
     """Take the plural ending off a stem that kept it because it is short, as in `ids`.
 
-    Keys are only ever compared with keys, so a word such as `status` may lose its ending as well.
+    Keys are only compared with keys, so a word such as `status` may also lose its ending.
     """
     is_plural = len(term) > _SHORTEST_PLURAL and term.endswith("s") and not term.endswith("ss")
     return term[:-1] if is_plural else term
@@ -359,7 +359,7 @@ def given_fields(tool: Tool) -> list[Field]:
         return []
     found = walk_parameters(tool.output_schema, max_depth=_DEEPEST, max_parameters=_MOST)
     holders = {_split_path(parameter)[:-1] for parameter in found}
-    # An argument that is a name or a number cannot take a record: its own fields are what flows.
+    # An argument that is a name or a number cannot take a record, only its fields.
     return [_make_field(parameter) for parameter in found if _split_path(parameter) not in holders]
 
 
@@ -374,7 +374,7 @@ def qualify_field(field: Field, subjects: Sequence[str]) -> Iterator[tuple[Field
     """Name a field of one word in full: the `id` of an order is an `order_id` to others.
 
     Yields:
-        Each name, and whether it is made of all that is known.
+        Each name, and whether it contains all known words.
     """
     if len(field.key) != 1:
         return
@@ -388,7 +388,7 @@ def qualify_field(field: Field, subjects: Sequence[str]) -> Iterator[tuple[Field
 
 
 def fits(needed: Field, given: Field) -> bool:
-    """Return whether a value of *given* can stand where *needed* is asked for."""
+    """Return whether a value of *given* fits the field *needed*."""
     if not accepts(needed.types, given.types):
         return False
     one, other = needed.format.lower(), given.format.lower()
@@ -396,9 +396,9 @@ def fits(needed: Field, given: Field) -> bool:
 
 
 def accepts(needed: frozenset[str], given: frozenset[str]) -> bool:
-    """Whether a value of one of the *given* types can stand where *needed* ones are asked for.
+    """Return whether a value of one of the *given* types fits the *needed* ones.
 
-    A list fits everything, for one takes an element out of it or puts one into it.
+    A list fits everything, because an element can be taken from it or put into it.
     """
     if not needed or not given or "array" in needed | given:
         return True

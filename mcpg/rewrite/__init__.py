@@ -1,24 +1,22 @@
-"""Query normalisation: a query rewritten in English and searched beside itself.
+"""Query normalization: a query is also searched as rewritten in English.
 
-The normaliser may be slow, wrong, or misled by the query, so it is called within a time budget, its
-answer is checked, what it lost is put back, and the query is searched as it was given too. Only
-searches that ask for it import any of this.
+The normalizer may be slow, wrong, or misled by the query, so it is called within a time budget, its
+answer is checked, lost literals are restored, and the query is also searched as given. Only
+searches with this option import this module.
 
-The results are merged into one list. A tool's score is the probability that it is wanted: with
-probability *trust* the rewrite asks for what the query asks for, and then its search is right about
-the tool; otherwise the query's own is (the law of total probability). What the query itself makes
-sure stays as sure as it was, so that a bad rewrite cannot lose a good match.
+The results are merged into one list. A tool's score is the probability that it is right: with
+probability *trust* the rewrite means the same as the query, and then its search is right about the
+tool; otherwise the query's own is (the law of total probability). Confident matches of the query
+keep their scores, so that a bad rewrite cannot lose a good match.
 
-What an answer means cannot be checked here, and need not: the rewrite counts only as far as it can
-be trusted. What is refused is what does not look like a search query at all: prose, lists, code,
-orders to somebody, other languages. Literals, the parts of a query that mean themselves, must
-survive as they stand.
+The meaning of an answer cannot be checked, and need not be: the rewrite counts only as far as it is
+trusted. Answers that do not look like a search query are rejected: prose, lists, code,
+instructions, other languages. Literals must survive verbatim.
 
-Whether a query is plain English is told by counting words. A word is English when it is one of the
-language's stop words or of its most common words. It is foreign when neither English nor the
-catalogue knows it. Once another language knows more of the words than English does, the text is
-taken to be in that one: then what the catalogue knows is no evidence, and what the other language
-knows is foreign.
+Counts of words decide whether a query is plain English. A word is English if it is one of the
+language's stop words or most common words. It is foreign if it is neither in English nor in the
+catalog. If another language has more of the words than English, the text is in that language: then
+words of the catalog are not evidence, and words of that language are foreign.
 """
 
 from __future__ import annotations
@@ -48,7 +46,7 @@ from mcpg.search.results import Match, SearchRequest, SearchResult, Strategy
 from mcpg.search.retrieval import POOL, depth
 from mcpg.search.searcher import Searcher
 from mcpg.search.trace import Explanation, FoundBy, MatchExplanation, Stage, Trace
-from mcpg.text import fold, split_words, stem, stop_words_of, strip_accents
+from mcpg.text import fold, get_stop_words, split_words, stem, strip_accents
 from mcpg.text.json_values import JsonObject
 from mcpg.text.literals import QUOTED, TextLiteral, find_literals
 from mcpg.text.safeyaml import UNSAFE
@@ -56,7 +54,7 @@ from mcpg.text.words import LANGUAGES, is_mark, is_unspaced, share_of_texts
 from mcpg.values import DECIMALS
 
 LONGEST_PHRASE = 80
-"""What is quoted or holds spaces, and is longer, is a text to work on, not a name."""
+"""A longer text in quotes or with spaces is a text to work on, not a name."""
 
 _SHORTEST_NUMBER = 4
 _SPOKEN = ("date", "time")
@@ -85,7 +83,7 @@ def select_literals(query: str) -> tuple[TextLiteral, ...]:
 
 
 def without(text: str, literals: Iterable[TextLiteral]) -> str:
-    """Return *text* with a space for each of *literals* that it holds as a whole."""
+    """Return *text* with a space for each of *literals* in it."""
     for literal in sorted(literals, key=lambda one: -len(one.text)):
         kept, end = [], 0
         for start in _places(text, literal.text):
@@ -96,13 +94,13 @@ def without(text: str, literals: Iterable[TextLiteral]) -> str:
 
 
 def find_lost_literals(literals: Iterable[TextLiteral], rewrite: str) -> tuple[TextLiteral, ...]:
-    """Return those of *literals* that *rewrite* does not hold; any white space is one blank."""
+    """Return the *literals* that are not in *rewrite*; any white space is one space."""
     folded = _fold_line(rewrite)
     return tuple([one for one in literals if not [*_places(folded, _fold_line(one.text))]])
 
 
 def append_literals(rewrite: str, missing: Iterable[TextLiteral]) -> str:
-    """Return *rewrite* with the *missing* literals behind it."""
+    """Return *rewrite* followed by the *missing* literals."""
     return " ".join((rewrite, *(literal.text for literal in missing)))
 
 
@@ -111,7 +109,7 @@ def _fold_line(text: str) -> str:
 
 
 def _places(text: str, part: str) -> Iterator[int]:
-    """Return where *text* holds *part*, not as a piece of a longer word or number."""
+    """Return the places of *part* in *text*, except in a longer word or number."""
     start = text.find(part)
     while start >= 0:
         end = start + len(part)
@@ -140,13 +138,13 @@ _LATIN_ADDITIONAL = (0x1E00, 0x1EFF)
 
 @dataclass(frozen=True, slots=True)
 class LanguageTest:
-    """What the words of a text say about its language.
+    """The evidence of the words of a text for its language.
 
     Attributes:
         words: How many distinct words, without numbers and codes, were counted.
-        english: The share of them that is English, in [0, 1].
-        other: The share that the likeliest other language knows, in [0, 1].
-        foreign: The share that is foreign, in [0, 1].
+        english: The share of English words, in [0, 1].
+        other: The share of words of the likeliest other language, in [0, 1].
+        foreign: The share of foreign words, in [0, 1].
         is_latin: Whether all letters are of the Latin alphabet.
     """
 
@@ -165,9 +163,9 @@ class LanguageTest:
 def read_language(
     text: str, is_known: Callable[[str], bool] = frozenset[str]().__contains__
 ) -> LanguageTest:
-    """Count the words of *text*; *is_known* tells whether the catalogue holds a folded word."""
+    """Count the words of *text*; *is_known* returns whether the catalog has a folded word."""
     distinct = dict.fromkeys(split_words(text))
-    # Numbers and codes are no words; vowel signs are no letters to `str.isalpha`.
+    # Numbers and codes are not words; vowel signs are not letters for `str.isalpha`.
     words = [
         one for one in distinct if any(map(str.isalpha, one)) and not any(map(str.isdigit, one))
     ]
@@ -185,7 +183,7 @@ def read_language(
 
 
 def _is_word_in(word: str, language: str) -> bool:
-    return word in stop_words_of(language) or share_of_texts(word, language) > 0
+    return word in get_stop_words(language) or share_of_texts(word, language) > 0
 
 
 def _share(found: Sequence[bool]) -> float:
@@ -223,11 +221,11 @@ _CLOSES = re.compile("[.!\u2026]$")
 
 @dataclass(frozen=True, slots=True)
 class RewriteVerdict:
-    """What became of an answer.
+    """The verdict on an answer.
 
     Attributes:
-        reason: Why the answer is refused; "" when it is not. Without text or reason, the answer
-            says no more than the query.
+        reason: Why the answer is rejected, or "". Without text or reason, the answer adds nothing
+            to the query.
     """
 
     text: str = ""
@@ -247,7 +245,7 @@ def judge(query: str, answer: str, literals: Iterable[TextLiteral] = ()) -> Rewr
 
 
 def _find_faults(query: str, text: str, bare: str) -> Iterator[str]:
-    """Yield why *text* is no rewrite of *query*; *bare* is the text without literals."""
+    """Yield why *text* is not a rewrite of *query*; *bare* is the text without literals."""
     if not any(map(str.isalnum, text)):
         yield "it is blank"
     if len(text.splitlines()) > 1:
@@ -255,7 +253,7 @@ def _find_faults(query: str, text: str, bare: str) -> Iterator[str]:
     if len(text) > min(LONGEST, max(ALWAYS_ALLOWED, MOST_TIMES_LONGER * len(query))):
         yield "it is too long for a query"
     if UNSAFE.search(text.replace("\t", " ")):
-        yield "it holds control or hidden characters"
+        yield "it contains control or hidden characters"
     if _MARKUP.search(bare):
         yield "it looks like markup, a list or code"
     label = _LABEL.match(bare)
@@ -265,7 +263,7 @@ def _find_faults(query: str, text: str, bare: str) -> Iterator[str]:
         yield "it has more sentences than the query"
     words = set(split_words(bare)) - set(split_words(query))
     is_short = len(words) < _SHORTEST_PROSE or _CLOSES.search(text) is None
-    if not is_short and len(words - stop_words_of("english")) <= (1 - PROSE) * len(words):
+    if not is_short and len(words - get_stop_words("english")) <= (1 - PROSE) * len(words):
         yield "it reads as a reply, not as a query"
     read = read_language(bare)
     is_beaten = read.other > read.english and read.english < PROSE
@@ -280,10 +278,10 @@ _GRAM = 3
 
 
 def trust_in(query: str, rewrite: str, foreign: float, agreement: float = 1.0) -> float:
-    """Return the probability, at most `MOST`, that *rewrite* asks for what *query* asks for.
+    """Return the probability, at most `MOST`, that *rewrite* means the same as *query*.
 
-    *foreign* is the share of the query's words that neither English nor the catalogue knows,
-    *agreement* the cosine of both texts, in [0, 1], where they are searched by vectors.
+    *foreign* is the share of the query's words that are neither in English nor in the catalog,
+    *agreement* the cosine of both texts, in [0, 1], if they are searched by vectors.
     """
     return round(
         min(MOST, max((foreign * agreement) ** 2, share_of_trigrams(query, rewrite) ** 3)), 6
@@ -291,7 +289,7 @@ def trust_in(query: str, rewrite: str, foreign: float, agreement: float = 1.0) -
 
 
 def share_of_trigrams(query: str, rewrite: str) -> float:
-    """Return the share of the distinct 3-grams of *query* that *rewrite* holds, in [0, 1]."""
+    """Return the share of the distinct 3-grams of *query* that are in *rewrite*, in [0, 1]."""
     grams = []
     for text in (query, rewrite):
         folded = "".join(sign if sign.isalnum() or is_mark(sign) else " " for sign in fold(text))
@@ -317,15 +315,15 @@ class RewriteStatus:
 
 @dataclass(frozen=True, slots=True)
 class Rewrite:
-    """What became of a query.
+    """The result of rewriting a query.
 
     Attributes:
         status: One of the names in `RewriteStatus`.
-        text: What it was rewritten as; "" unless it was.
-        trust: The probability, in [0, 1], that the rewrite asks for what the query asks for.
-        language: What the words of the query say about its language; `None` when nobody looked.
-        restored: Those of them that were put back.
-        agreement: The cosine of both texts where they are searched by vectors, else `None`.
+        text: The rewritten query, or "".
+        trust: The probability, in [0, 1], that the rewrite means the same as the query.
+        language: The language of the query; `None` if it was not tested.
+        restored: The restored literals.
+        agreement: The cosine of both texts if they are searched by vectors, else `None`.
     """
 
     query: str
@@ -341,7 +339,7 @@ class Rewrite:
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         if self.status == RewriteStatus.REWRITTEN:
-            message = f"searched as {_quote_short(self.text)} as well, trusted {self.trust:.2f}"
+            message = f"also searched as {_quote_short(self.text)}, trusted {self.trust:.2f}"
             found = (info(Code.QUERY_NORMALIZED, message),)
             if not self.restored:
                 return found
@@ -382,9 +380,9 @@ class Rewrite:
 def rewrite_query(
     query: str, index: Index, normalizer: GuardedNormalizer | None, cache: SearchCache | None
 ) -> Rewrite:
-    """Have *query* rewritten for a search of *index*, where that is possible and worth while.
+    """Rewrite *query* for a search of *index*, if possible and useful.
 
-    Nothing that the normaliser does is raised; only whoever interrupts the waiting is heard.
+    Errors of the normalizer are not raised; an interrupt of the wait is.
     """
     if normalizer is None:
         return Rewrite(query, RewriteStatus.MISSING)
@@ -408,7 +406,7 @@ def rewrite_query(
 
 
 def language_in(query: str, literals: tuple[TextLiteral, ...], index: Index) -> LanguageTest:
-    """Return in which language *query* is, without its *literals*, beside the words of *index*."""
+    """Return the language of *query* without its *literals* and the words of *index*."""
 
     def is_known(word: str) -> bool:
         return index.find_word(word) >= 0 or index.find_stem(stem(word)) >= 0
@@ -425,12 +423,12 @@ DEPTH = POOL
 """How many matches of each search are merged first, whatever the limit."""
 
 SURE = 0.5
-"""A match with this score, by the query as it was given, keeps it."""
+"""A match of the original query keeps this score or a higher one."""
 
 
 @dataclass(frozen=True, slots=True)
 class SearchPlace:
-    """Where one of the searches puts a tool.
+    """The place of a tool in one of the searches.
 
     Attributes:
         rank: Its place there, from 1.
@@ -447,11 +445,11 @@ class MergedMatch:
     """One tool in the merged list.
 
     Attributes:
-        score: The probability that it is wanted, in [0, 1]: the sum of weights times scores of its
-            places, or what the tool above has where neither place is among the first `DEPTH` and
-            that is less.
-        asked: Its place by the query as it was given, `None` where that does not find it.
-        rewritten: Its place by the rewrite, likewise.
+        score: The probability that it is right, in [0, 1]: the sum of weights times scores of its
+            places, or at most the score of the tool above if neither place is among the first
+            `DEPTH`.
+        asked: Its place by the given query, `None` if not found.
+        rewritten: Its place by the rewrite, `None` if not found.
     """
 
     score: float
@@ -465,7 +463,7 @@ class MergedMatch:
 
     @property
     def match(self) -> Match:
-        """The tool, as the search that has the greater part in it gives it."""
+        """The tool, from the search with the greater weight."""
         place = self.rewritten if self.is_by_rewrite else self.asked
         if place is None:
             raise AssertionError
@@ -473,10 +471,10 @@ class MergedMatch:
 
 
 def merge(asked: Sequence[Match], rewritten: Sequence[Match], trust: float) -> list[MergedMatch]:
-    """Return every tool of both lists, the likeliest first; of ties the one that ranks higher.
+    """Return every tool of both lists, the likeliest first; ties go to the higher rank.
 
-    The first `DEPTH` of each are merged by themselves, and the rest follows below: so a limit only
-    cuts. What only a rewrite finds that is not trusted at all is left out.
+    The first `DEPTH` of each are merged separately, and the rest follows below, so a limit only
+    cuts. Tools that only an untrusted rewrite finds are left out.
     """
     rewritten = rewritten if trust else ()
     first = _merge(asked[:DEPTH], rewritten[:DEPTH], trust)
@@ -512,7 +510,7 @@ def normalized_answer(
     diagnostics: tuple[Diagnostic, ...],
     trace: Trace | None = None,
 ) -> SearchResult:
-    """Answer *request*, whose query is rewritten where that is possible and worth while."""
+    """Answer *request*, whose query is rewritten if possible and useful."""
     rewrite, vectors = _rewrite(searcher, request, trace)
     diagnostics = (*diagnostics, *rewrite.diagnostics)
     if not rewrite.text:
@@ -524,7 +522,7 @@ def normalized_answer(
 def normalized_explanation(
     searcher: Searcher, request: SearchRequest, diagnostics: tuple[Diagnostic, ...]
 ) -> Explanation:
-    """Answer as `normalized_answer` does, and say how every part of the answer came about."""
+    """Answer as `normalized_answer` does, and explain every part of the answer."""
     start = time.perf_counter()
     rewrite, vectors = _rewrite(searcher, request)
     duration = (time.perf_counter() - start) * 1e3
@@ -534,7 +532,7 @@ def normalized_explanation(
         halves = [searcher.rank_request(*one, vectors) for one in zip(parts, traces, strict=False)]
         result, offered = _join_results(searcher, request, rewrite, halves, diagnostics, traces[-1])
         rankings = [ranking for ranking, _ in halves]
-        # Both are searched deeper than what is offered of them.
+        # Both are searched deeper than the limit.
         parts = tuple(part._replace(limit=request.limit) for part in parts)
         found = joined_explanation(parts, rankings, traces, result, offered, searcher)
     else:
@@ -546,7 +544,7 @@ def normalized_explanation(
 def _rewrite(
     searcher: Searcher, request: SearchRequest, trace: Trace | None = None
 ) -> tuple[Rewrite, SearchVectors | None]:
-    """Have the query rewritten; where vectors are searched, they have a say in the trust."""
+    """Rewrite the query; if vectors are searched, they affect the trust."""
     vectors = None if request.strategy == Strategy.GRAPH else searcher.search_vectors()
     cache = searcher.services.cache if searcher.services else None
     rewrite = rewrite_query(request.query, searcher.index, searcher.normalizer(), cache)
@@ -557,13 +555,13 @@ def _rewrite(
             # Without the context, which both share whatever they mean.
             agreement = vectors.agreement(request.query, rewrite.text)
     except EmbeddingError:
-        return rewrite, vectors  # the searches themselves tell that there are no vectors
+        return rewrite, vectors  # the searches report missing vectors
     trust = trust_in(request.query, rewrite.text, rewrite.language.foreign, agreement)
     return replace(rewrite, trust=trust, agreement=agreement), vectors
 
 
 def _parts(request: SearchRequest, rewrite: Rewrite) -> tuple[SearchRequest, ...]:
-    """Return both searches: deep enough to be merged, and without what only the whole can tell."""
+    """Return both searches: deep enough to be merged, and without options for the merged result."""
     asked = request._replace(
         limit=depth(request.limit), min_score=0.0, abstain=False, normalize=False
     )

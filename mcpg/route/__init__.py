@@ -72,8 +72,8 @@ class Preference:
         name: `read-only`, `write` or `none`.
         evidence: Sum of the evidence of the words, in nats: above 0 for reading, below for writing.
         needed: The absolute evidence required for a preference, in nats.
-        words: Evidence of the words of the query, strongest first; without words that no tool has,
-            and words whose tools are those of another word.
+        words: Evidence of the words of the query, strongest first; without words of no tool, and
+            words with the same tools as another word.
     """
 
     name: str = NONE
@@ -94,7 +94,7 @@ class Preference:
 
 
 def asked_preference(prefer_read_only: bool | None) -> Preference:
-    """Return the preference that a caller states; `None` for no preference."""
+    """Return the preference of a caller; `None` for no preference."""
     names = {True: READ_ONLY, False: WRITE, None: NONE}
     return Preference(names[prefer_read_only], is_asked=True)
 
@@ -127,7 +127,7 @@ def derived_preference(
 def log_rate_ratio(first: int, of_first: int, second: int, of_second: int) -> float:
     """Return the logarithm of the ratio of two rates, in nats.
 
-    One thing was seen *first* times of *of_first*, above 0, the other *second* of *of_second*.
+    An event occurred *first* times of *of_first*, above 0, another *second* times of *of_second*.
     """
     rate, other = (first + _HALF) / (of_first + _HALF), (second + _HALF) / (of_second + _HALF)
     return log(rate) - log(other)
@@ -154,7 +154,7 @@ def _word_evidence(
         if clause.role != "term":
             continue
         terms = [term for term, _ in clause.variants]
-        if clause.kind == "translation":  # of several, only the likeliest says what is to be done
+        if clause.kind == "translation":  # only the likeliest is evidence of the operation
             terms = [clause.repairs[0].term]
         postings = chain.from_iterable(zip(*index.postings(one)[::2], strict=True) for one in terms)
         holders = frozenset(tool for tool, mask in postings if mask & _ACTION_MASK)
@@ -196,10 +196,10 @@ class RouteWeights:
     """The weights of routing, validated.
 
     Attributes:
-        adjustments: For each name of `ADJUSTMENTS`, the share of a tool's score that is added to
-            it where the name applies; in [-1, 1].
+        adjustments: For each name of `ADJUSTMENTS`, the share of a tool's score that is added to it
+            if the name applies; in [-1, 1].
         odds: How many times likelier a query's words must be among tools of one kind (read-only or
-            writing) than among those of the other for that kind to be preferred; from 1 to 1e6.
+            writing) than among the opposite kind for that kind to be preferred; from 1 to 1e6.
     """
 
     adjustments: Mapping[str, float]
@@ -210,7 +210,7 @@ class RouteWeights:
         """Check the numbers.
 
         Raises:
-            UsageError: A name is unknown or missing, or a number is none, or out of its range.
+            UsageError: A name is unknown or missing, or a number is invalid or out of its range.
         """
         unknown = sorted(set(self.adjustments) - set(ADJUSTMENTS))
         if unknown:
@@ -233,7 +233,7 @@ class RouteWeights:
         """Return the shipped weights with some replaced.
 
         Raises:
-            UsageError: A name is unknown, or a number is none, or out of its range.
+            UsageError: A name is unknown, or a number is invalid or out of its range.
         """
         shipped = shipped_weights()
         return cls(
@@ -248,10 +248,10 @@ def shipped_weights() -> RouteWeights:
 
 
 def read_weights(members: Mapping[str, Any]) -> RouteWeights:
-    """Return the weights in an object such as that of `data/route.json`.
+    """Return the weights in an object such as `data/route.json`.
 
     Raises:
-        UsageError: A member is unknown or missing, or is nothing that it can be.
+        UsageError: A member is unknown, missing or invalid.
     """
     _check_members("the weights", members, {"name", "provenance", "adjustments", "preference"})
     _check_members("'adjustments'", members["adjustments"], set(ADJUSTMENTS))
@@ -350,7 +350,7 @@ class RoutedCategory:
     found: int
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the category as a JSON object, with what its tools are called."""
+        """Return the category as a JSON object, with the names of its tools."""
         return {
             "name": self.name,
             "score": round_shown_score(self.score),
@@ -392,8 +392,8 @@ class RouteResult:
     def to_dict(self) -> dict[str, Any]:
         """Return the result as `mcpg route --format json` prints it.
 
-        A tool stands in it once as in a result of `search`, under `suggestedMatches`; categories
-        have what their tools are called.
+        A tool is in it once as in a result of `search`, under `suggestedMatches`; categories have
+        the names of their tools.
         """
         return {
             "schema": "mcpg/route/1",
@@ -440,7 +440,7 @@ class RouteResult:
         }
 
 
-def route(  # noqa: PLR0913 - each is an option of its own
+def route(  # noqa: PLR0913 - each is an option
     engine: Engine,
     query: str | None,
     *,
@@ -465,11 +465,11 @@ def route(  # noqa: PLR0913 - each is an option of its own
     *query* is the task in any words; `None` or blank, without *context*, lists tools by name. There
     are at most *categories*, no more than 20, with at most *tools* each, no more than 50.
 
-    Read-only tools are preferred where *prefer_read_only* is true, tools that write where it is
-    false; where it is `None`, the preference is inferred from the query and the catalogue, unless
-    *derives_preference* is false. Hints are worth what *weights* say, `None` for what ships with
-    mcpg. *min_score* is the least calibrated score, in [0, 1], of a tool worth offering;
-    *in_categories* are the categories of `Engine.search`, and all else is as there.
+    Read-only tools are preferred if *prefer_read_only* is true, tools that write if it is false; if
+    it is `None`, the preference is inferred from the query and the catalog, unless
+    *derives_preference* is false. *weights* are the weights of hints, `None` for mcpg's own.
+    *min_score* is the least calibrated score, in [0, 1], of a tool worth offering; *in_categories*
+    are the categories of `Engine.search`; other arguments are as for it.
 
     Raises:
         UsageError: *categories* or *tools* is below 1, an argument has the wrong type, or as for
@@ -526,7 +526,7 @@ def arrange_matches(
 ) -> RouteResult:
     """Arrange the matches of *result*, whose *hints* are by id, in so many *categories* at most.
 
-    Each has at most so many *tools*; hints are worth what *weights* say, by the *preference*.
+    Each has at most so many *tools*; hints count by *weights* and the *preference*.
     """
     routed = [
         routed_match(match, hints[match.tool_id], preference.name, weights)
@@ -595,7 +595,7 @@ def _expected_value(match: Match, adjustments: Iterable[Adjustment]) -> float:
 def _best_categories(
     ordered: Sequence[RoutedMatch], hints: Mapping[str, Hints], categories: int, tools: int
 ) -> Iterator[RoutedCategory]:
-    """Yield the best categories; one whose tools are all shown already is skipped."""
+    """Yield the best categories; a category whose tools are all shown already is skipped."""
     names: dict[str, str] = {}
     members: dict[str, list[RoutedMatch]] = defaultdict(list)
     for one in ordered:
@@ -611,8 +611,8 @@ def _best_categories(
         key: round(1 - prod(1 - one.score for one in found), DECIMALS)
         for key, found in members.items()
     }
-    # Of equals, by the best tool, then the next best, and so on; a category that has fewer to show
-    # comes after one that shows the same and more.
+    # Ties are resolved by the best tool, then the next best, and so on; a category that shows a
+    # prefix of another's tools comes after it.
     heights = {
         key: [-_expected_value(one.match, one.adjustments) for one in found[:tools]]
         + [0.0] * (tools - len(found))

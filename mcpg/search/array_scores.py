@@ -26,7 +26,7 @@ _MergedLists: TypeAlias = Mapping[_Variants, Mapping[int, float]]
 _SCALE = 1 / IMPACT_SCALE
 _STEPS: int = 10**DECIMALS
 
-# Gives the documents that hold a term, and its impacts there.
+# Returns the documents that contain a term, and its impacts in them.
 _PostingsReader: TypeAlias = Callable[[int], Sequence[Numbers]]
 
 
@@ -34,7 +34,7 @@ class PostingLists(NamedTuple):
     """The posting lists of a compiled index, laid end to end.
 
     Attributes:
-        starts: Where the list of each term begins, and behind the last where it ends.
+        starts: The start of the list of each term, then the end of the last list.
         impacts: The impact of each posting.
     """
 
@@ -43,7 +43,7 @@ class PostingLists(NamedTuple):
     impacts: Numbers
 
     def read(self, term: int) -> tuple[Numbers, Numbers]:
-        """Return the documents that hold *term*, and its impacts there."""
+        """Return the documents that contain *term*, and its impacts in them."""
         start, end = self.starts[term], self.starts[term + 1]
         return self.documents[start:end], self.impacts[start:end]
 
@@ -53,10 +53,10 @@ _KNOWN: WeakKeyDictionary[Index, PostingLists] = WeakKeyDictionary()
 
 
 def get_postings(index: Index) -> PostingLists:
-    """Return the posting lists of a compiled *index*; they are looked up once.
+    """Return the posting lists of a compiled *index*; looked up once.
 
     Raises:
-        StaleIndexError: A list leads out of its table, or a posting is in none.
+        StaleIndexError: A list exceeds its table, or a posting is in no list.
     """
     known = _KNOWN.get(index)
     if known is None:
@@ -82,7 +82,7 @@ def multiply_meanings(query: Sequence[int], tools: Sequence[int], index: Index) 
     return products
 
 
-# So many documents of one list tell what the worst wanted score is at least.
+# Documents of one list that give a lower bound of the worst wanted score.
 _SAMPLE = 1_024
 # Fewer postings of several variants are merged one by one sooner.
 _FEW = 256
@@ -107,7 +107,7 @@ def best_documents(
     lengths = [len(column.documents) for column in columns]
     units = np.repeat([column.unit for column in columns], lengths)
     scores = _zeros(index)
-    # What stands earlier is added earlier.
+    # Earlier columns are added first.
     np.add.at(scores, documents, units * np.concatenate([column.impacts for column in columns]))
     if hidden:
         scores[np.fromiter(hidden, np.intp, len(hidden))] = 0.0
@@ -128,12 +128,12 @@ def best_documents(
 
 
 class WordImpacts(NamedTuple):
-    """What one word adds.
+    """The contributions of one word.
 
     Attributes:
         documents: Distinct documents.
-        impacts: What it adds to each, above 0, in units.
-        unit: What one of these is.
+        impacts: The contribution to each document, above 0, in units.
+        unit: The size of a unit.
     """
 
     documents: Numbers
@@ -144,7 +144,7 @@ class WordImpacts(NamedTuple):
 def _word_impacts(
     word: _Word, list_of: _PostingsReader, lists: _MergedLists, index: Index
 ) -> WordImpacts:
-    """Return the documents that hold a variant of *word*, and what the best adds to each."""
+    """Return the documents that contain a variant of *word*, and the best contribution to each."""
     _, share, variants, postings = word
     if len(variants) > 1 and postings < _FEW:
         best = lists[variants]
@@ -170,7 +170,7 @@ def _word_impacts(
 
 
 def _zeros(index: Index) -> NDArray[np.float64]:
-    """Return a zero for each document; who has set them back gives them to `_keep`."""
+    """Return a zero for each document; reset arrays go to `_keep`."""
     try:
         zeros = _kept.pop()
     except IndexError:

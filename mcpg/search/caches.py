@@ -1,8 +1,8 @@
-"""Search caches: rewritten queries, query vectors and results that a host may keep.
+"""Search caches: rewritten queries, query vectors and results that a host may store.
 
 The engine makes the keys, which cover everything that a value depends on: a cache has nothing to
 invalidate, and drops entries only to save room. Values are bytes, so no caller can change them and
-every kind of storage can hold them.
+every kind of storage can store them.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ KINDS = (QUERY, VECTOR, RESULT)
 class SearchCache(Protocol):
     """Protocol of a search cache, which threads may share.
 
-    An error that a method raises is reported as a diagnostic; the search goes on without cache.
+    An error that a method raises is reported as a diagnostic; the search continues without the
+    cache.
     """
 
     def get(self, kind: str, key: str) -> bytes | None:
@@ -60,7 +61,7 @@ ENTRIES = 2_048
 """Default maximum number of entries."""
 
 SLIDING = {QUERY: 1_800.0, VECTOR: 900.0, RESULT: 300.0}
-"""Default seconds from last use to expiry, by kind; those of the .NET gateway."""
+"""Default seconds from last use to expiry, by kind, as in the .NET gateway."""
 
 ABSOLUTE = 86_400.0
 """Default seconds from writing to expiry, however often an entry is used."""
@@ -103,7 +104,7 @@ class MemoryCache:
         self._lock = Lock()
 
     def __len__(self) -> int:
-        """Number of entries, including expired ones that were not read since."""
+        """Number of entries, including expired entries that were not read since."""
         return len(self._entries)
 
     def get(self, kind: str, key: str) -> bytes | None:
@@ -179,7 +180,7 @@ def add_digest(payload: bytes, key: str) -> bytes:
 
 
 def check_digest(data: bytes | None, key: str) -> bytes | None:
-    """Return what was sealed for *key*, `None` when *data* is not that, to the last bit."""
+    """Return the data sealed for *key*, `None` if *data* differs from it in any bit."""
     if not data:
         return None
     payload = data[_DIGEST_SIZE:]

@@ -1,6 +1,6 @@
 """Confidence: the probability that a match is wanted, from what it and the query share.
 
-No word, tool or language has a coefficient of its own.
+Coefficients are not specific to a word, tool or language.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _STEEPEST = 40.0
 _NEAREST = 5
 # Copies of a tool have the same strength.
 _SAME = 1e-9
-# Names that are spelt out lead by more than any evidence does; so much lead is as clear as any.
+# Spelt-out names lead by more than any other evidence; a lead is capped here.
 _WIDEST = 5.0
 # Of a request of so many words or more, several tools answer a part each: a lead over the next
 # proves nothing.
@@ -34,8 +34,8 @@ _LONG = 9
 # What the others reach of the best one's values where there are enough of them: medians over sets
 # of judged queries.
 _USUAL_GRAMS, _USUAL_MEANING, _USUAL_STRENGTH = 0.7, 0.8, 0.45
-# What a tool adds for an intent depends on the matches above it, what kind of operation it does
-# says nothing of what it does that to, and the tools in use say nothing of what is asked.
+# The contribution of an intent depends on the matches above. The kind of operation does not
+# identify its object, and the tools in use do not describe the request.
 _without_lead = itemgetter(
     *map(
         FEATURES.index,
@@ -68,8 +68,8 @@ def calibrate(
 ) -> list[Calibration]:
     """Return the probability of each of the *ranked* candidates; it never rises down the ranks.
 
-    *ranked* are the best of the pool's *candidates*, at least 10 where there are so many; of these
-    *limit* are calibrated, `None` for all. *tools* is the size of the catalogue.
+    *ranked* are the best of the pool's *candidates*, at least 10 if the pool has as many. The first
+    *limit* are calibrated, `None` for all. *tools* is the size of the catalog.
     """
     evidence = CalibrationInputs(ranked, candidates, analysis, model, tools)
     calibrations: list[Calibration] = []
@@ -77,15 +77,15 @@ def calibrate(
     for fused in ranked[:limit]:
         inputs = evidence.compute(fused.candidate, evidence.strength(fused))
         answerable = evidence.compute_answerable(fused.candidate)
-        lowest = min(lowest, logistic(logit_of(inputs, answerable, model)))
+        lowest = min(lowest, logistic(compute_logit(inputs, answerable, model)))
         calibrations.append(Calibration(inputs, answerable, lowest))
     return calibrations
 
 
-def logit_of(inputs: Sequence[float], answerable: Sequence[float], model: Model) -> float:
+def compute_logit(inputs: Sequence[float], answerable: Sequence[float], model: Model) -> float:
     """Return the logit of the product of two probabilities.
 
-    One is that the catalogue answers the request at all, the other that it is this tool then.
+    The first is that the catalog answers the request at all, the second that this tool does then.
     """
     chosen = weigh_inputs(inputs, model.intercept, model.coefficients)
     first, *others = model.answerable
@@ -120,10 +120,10 @@ def worth_offering(scores: Sequence[float], request: SearchRequest) -> int:
 
 
 def _among(found: Sequence[float], count: int, usual: float, tools: int) -> list[float]:
-    """Return the *count* greatest of what was *found*, with others to make up the number.
+    """Return the *count* greatest values of *found*, padded if there are fewer.
 
-    A tool that was not found counts 0. One that a small catalogue does not have counts the *usual*
-    share of the greatest: to be better than nothing says nothing.
+    A tool that was not found counts as 0. A tool that a small catalog lacks counts as the *usual*
+    share of the greatest value: a lead over nothing is not evidence.
     """
     greatest = sorted(found, reverse=True)[:count]
     if len(greatest) == count:
@@ -169,7 +169,7 @@ class CalibrationInputs:
         self._shortness = max(0.0, 1 - (len(asked) - 1) / (_LONG - 1))
 
     def strength(self, fused: RankedCandidate) -> float:
-        """Return the fused score of the features that a lead may consist of."""
+        """Return the fused score of the features that count in a lead."""
         return fused.score - fsum(map(mul, _without_lead(fused.values), self._weights))
 
     def compute(self, candidate: Candidate, strength: float) -> tuple[float, ...]:
@@ -193,7 +193,7 @@ class CalibrationInputs:
         impacts = candidate.impacts
         parts = list(compress(self._answers, impacts))
         related = {place for place, _ in candidate.gains if not impacts[place]}
-        # Where the tool lacks a word, one that is related to it answers it in part.
+        # A related word answers a missing word in part.
         answered = fsum([*parts, *(self._related[place] for place in related)])
         missing = [
             weight

@@ -20,48 +20,48 @@ from mcpg.text import lexicon
 from mcpg.values import round_score
 
 _Hits: TypeAlias = list[tuple[int, float]]
-"""The clauses that a document holds, by place, with the impact of each there."""
+"""The clauses that a document contains, by place, with the impact of each."""
 
 # What the weights of 3-grams are multiplied by before they are cut to whole numbers.
 _GRAM_SCALE = 1 << 20
 _NOT_NEAR = (0.0, 0.0, 0.0)
 _ASKED = ("term", "unknown")
-# A weak relation says less than its similarity.
+# A weak relation is weaker evidence than its similarity.
 _RELATED_POWER = 1.5
-# A related word in a name counts so much of its similarity.
+# The share of its similarity that a related word in a name counts.
 _RELATED_NAME_CREDIT = 0.7
 _MEANING = FEATURES.index("meaning")
 
 MARGIN_DEPTH = 10
-"""The rank whose fused score others are measured against."""
+"""The rank whose fused score is the reference of others."""
 
 
 class Candidate(NamedTuple):
     """A document of the pool and its features.
 
     Attributes:
-        lexical: Share of the query, weighed by idf, that it answers, saturated; at least 0.
-        impacts: For each clause, the credited impact of its best variant here, in [0, 1).
-        name_coverage: Share of the tool's name, by idf, that the query holds, in [0, 1].
-        opening: Share of the query that its opening words take when they are the tool's whole
-            name, else 0; in [0, 1].
+        lexical: Share of the query, weighed by idf, that the tool answers, saturated; at least 0.
+        impacts: For each clause, the credited impact of its best variant, in [0, 1).
+        name_coverage: Share of the tool's name, by idf, that the query contains, in [0, 1].
+        opening: Share of the query that its first words are if they form the tool's whole name,
+            else 0; in [0, 1].
         related_name: What related words add to the name coverage, in [0, 1].
         grams: Cosine of the query's and the document's character 3-grams, in [0, 1].
-        cosine: Cosine of the query's and the document's words, weighed by idf, in [0, 1];
-            words that the document lacks, or no tool holds, count against it.
+        cosine: Cosine of the query's and the document's words, weighed by idf, in [0, 1]; words
+            that the document lacks, or that are in no tool, count against it.
         source: Greatest lexical score of any tool of its source among the first `POOL`, or
             its own.
-        coverage: Share of the query, weighed by idf, that it holds at all, in [0, 1].
+        coverage: Share of the query, weighed by idf, that it contains at all, in [0, 1].
         sentence: Greatest lexical score that a single sentence of the query gives it.
         intents: For each intent of the query, the lexical score that it gives.
         related: What related words add to the lexical score, in [0, 1].
         gains: The clauses that related words add to, by place, with the share of the query
             that each gains, before it is damped.
-        operation: How much more likely it does the kind of operation that is asked for than
-            any tool does: the logarithm of a ratio, in [-1.5, 1.5].
-        question: Where the query is a question, the same of reading.
+        operation: How much more likely it does the requested kind of operation than tools in
+            general: the logarithm of a ratio, in [-1.5, 1.5].
+        question: If the query is a question, the same for reading.
         unheld: Share of the query, weighed by idf, that it lacks; repaired words count as held.
-        nearness: Cosine of its meaning and the query's, in [-1, 1]; 0 where either is unknown.
+        nearness: Cosine of its meaning and the query's, in [-1, 1]; 0 if either is unknown.
         context: How near it is to the tools in use: by an edge, by a walk, by its source.
         exact: 1 when the query names the tool exactly, else the share of the query that an
             alias which opens it is.
@@ -94,8 +94,8 @@ def extract_features(
 ) -> list[Candidate]:
     """Return the features of each document of the *pool*, in its order.
 
-    *least_unheld* is the least share of the query that a document of the search lacks, `None` for
-    that of the first documents of the pool.
+    *least_unheld* is the least share of the query that a document of the search lacks; with `None`,
+    it is computed from the first documents of the pool.
     """
     pool = list(pool)
     shares = [clause.weight / analysis.total_weight for clause in analysis.clauses]
@@ -106,7 +106,7 @@ def extract_features(
     ]
     by_clause = [list(map(impacts.get, pool, repeat(0.0))) for impacts in held_impacts]
     rows = list(zip(*by_clause, strict=True)) or [()] * len(pool)
-    # A document holds few of the clauses of a query.
+    # A document contains few of the clauses of a query.
     hits = [[(place, impact) for place, impact in enumerate(row) if impact] for row in rows]
     lexical = [fsum([shares[place] * impact for place, impact in row]) for row in hits]
     held = [
@@ -114,7 +114,7 @@ def extract_features(
         for clause, share in zip(analysis.clauses, shares, strict=True)
     ]
     gains = _related_gains(pool, held_impacts, near_impacts, shares)
-    # Of a few words one that is only related says more than of many.
+    # A related word is stronger evidence in a short request.
     root = max(1, sum(clause.role in _ASKED for clause in analysis.clauses)) ** 0.5
     sentences, intents = analysis.sentences, analysis.intents
     weighed = [list(map(mul, shares, row)) for row in rows] if sentences or intents else []
@@ -124,7 +124,7 @@ def extract_features(
     ]
     unheld = [1.0 - fsum([asked[place] for place, _ in row]) for row in hits]
     if least_unheld is None:
-        # Whatever the limit, the same documents are looked at.
+        # The candidates do not depend on the limit.
         least_unheld = min(unheld[:POOL], default=0.0)
     columns = (
         pool,
@@ -170,8 +170,8 @@ def _related_gains(
 ) -> list[tuple[tuple[int, float], ...]]:
     """Return, for each document, the places of the clauses that related words add to, and how much.
 
-    The *held_impacts* are those of each clause by document of the *pool*, the *near_impacts* those
-    of related words.
+    *held_impacts* has the impacts of each clause by document of the *pool*, *near_impacts* the
+    impacts of related words.
     """
     gains: dict[int, list[tuple[int, float]]] = {document: [] for document in pool}
     columns = zip(held_impacts, near_impacts, shares, strict=True)
@@ -186,7 +186,7 @@ def _related_gains(
 
 
 def find_lacking_clauses(candidate: Candidate, analysis: Analysis) -> list[int]:
-    """Return the places of the clauses of the query that neither a word nor a related one answers.
+    """Return the places of the clauses of the query without an answering or related word.
 
     A translation counts as the word.
     """
@@ -233,7 +233,7 @@ def _cosines(
         clause.weight * inverse_document_frequency(size, clause.document_frequency)
         for clause in analysis.clauses
     ]
-    # What is only added by literals counts against no document that lacks it.
+    # Words added by literals do not count against documents that lack them.
     own = [clause.weight for clause in analysis.clauses if clause.origin != "literal"]
     length = fsum(map(mul, own, own)) ** 0.5 or 1.0
     return [
@@ -280,10 +280,10 @@ class NameMatcher:
     def coverages(self, pool: Iterable[int]) -> list[tuple[float, float, float]]:
         """Return how the name of each document and the query cover each other, each in [0, 1].
 
-        The first is the share of the name, weighed by idf, that the query holds. The second is
-        the share of the query that its opening words take, and 0 unless they are the whole name,
-        in any order: "commit my changes" opens with the name of `git_commit` of the source `git`.
-        The third is what related words add to the first, over the root of the number of words.
+        The first is the share of the name, weighed by idf, that the query contains. The second is
+        the share of the query that its first words are, and 0 unless they are the whole name, in
+        any order: "commit my changes" opens with the name of `git_commit` of the source `git`. The
+        third is what related words add to the first, over the root of the number of words.
         """
         credit_of, similarities, damping = self._credits, self._near, self._damping
         found = []
@@ -299,7 +299,7 @@ class NameMatcher:
                 first = self._words[: len(name.terms)]
                 if name.terms.issubset(term for _, terms in first for term in terms):
                     opening = fsum([share for share, _ in first])
-            weight = name.weight or 1.0  # a name of signs alone, such as "..", has no words
+            weight = name.weight or 1.0  # a name of signs only, such as "..", has no words
             found.append((held / weight, opening, damping * near / weight))
         return found
 
@@ -318,7 +318,7 @@ def _compare_grams(pool: Sequence[int], analysis: Analysis, index: Index) -> lis
     all_grams = index.grams
     rarities: dict[int, float] = {}
     weights: dict[int, float] = {}
-    # Of the words that share a 3-gram the one that weighs most comes last, and counts.
+    # If several words share a 3-gram, the heaviest comes last and counts.
     spoken = [clause for clause in analysis.clauses if clause.origin != "literal"]
     for clause in sorted(spoken, key=lambda one: one.weight):
         own = all_grams.of_word(clause.repairs[0].word if clause.repairs else clause.text)
@@ -340,18 +340,19 @@ def _compare_grams(pool: Sequence[int], analysis: Analysis, index: Index) -> lis
 def spread(
     scores: Sequence[float], answered: Sequence[Sequence[float]], weight: float, limit: int
 ) -> Iterator[tuple[int, float, float]]:
-    """Order candidates so that each adds most to those before it, and say what it adds.
+    """Order candidates so that each adds most to the earlier ones, with its contribution.
 
     Args:
-        scores: The score of each candidate without its intents; of equals the first is taken.
+        scores: The score of each candidate without its intents; the first of equal scores wins.
         answered: For each candidate, the share of the request that it answers by each intent.
-        weight: Weight of what is added beside the scores; at least 0.
+        weight: Weight of the contribution beside the scores; at least 0.
         limit: How many are ordered.
 
     Yields:
-        The place of a candidate in *scores*, what it adds, in [0, 1], and its score with that. It
-        adds, of each intent, what those before it leave open and it answers as well as any tool
-        does. An intent weighs what its best tool answers of the request; together they weigh 1.
+        The place of a candidate in *scores*, its contribution, in [0, 1], and its score with it. It
+            contributes, for each intent, the part that earlier candidates leave open, as far as it
+            answers it compared with the best tool. An intent weighs as much as its best tool
+            answers of the request; all weights add up to 1.
     """
     columns = list(zip(*answered, strict=True))
     best = list(map(max, columns))
@@ -363,8 +364,8 @@ def spread(
     ]
     degrees = list(zip(*parts, strict=True))
     adding = [fsum(map(mul, shares, row)) for row in degrees]
-    # Minus what each reached when it was scored last, its place, after how many that was, and
-    # what it added. What was reached before is a bound of what is reached now.
+    # For each candidate: minus its last score, its place, the number of candidates before it then,
+    # and its contribution. An earlier score is an upper bound of the present one.
     left = [
         (-round_score(score + weight * added), place, 0, added)
         for place, (score, added) in enumerate(zip(scores, adding, strict=True))
@@ -405,12 +406,12 @@ def fuse(
 ) -> list[RankedCandidate]:
     """Return the best *limit* candidates; ties go to the smaller document number.
 
-    Tiers of a pool, which end at *ends*, stay one below the other. In the first, a query of several
-    intents has the documents spread: what each adds to those above it counts, and of ties the one
-    that is better without comes first.
+    Tiers of a pool, which end at *ends*, keep their order. In the first, a query of several intents
+    spreads the documents: each counts by its contribution to the matches above it, and ties go to
+    the better score without it.
 
     Shares of the query are divided by the greatest lexical score of the first tier, so that weights
-    mean the same in every catalogue, for every query and whatever is asked for.
+    mean the same for every catalog, query and request.
     """
     if not candidates:
         return []
@@ -419,7 +420,7 @@ def fuse(
     scores = [fsum(map(mul, values, weights)) for values in rows]
     nearest = max(candidate.nearness for candidate in candidates[:POOL])
     if nearest > 0:
-        # Whatever the limit, the same others are looked at.
+        # The others do not depend on the limit, either.
         others = sorted(scores[:POOL], reverse=True)
         best = candidates[scores.index(others[0])]
         lead = others[0] - (others[MARGIN_DEPTH - 1 :] or [0.0])[0]
@@ -452,22 +453,22 @@ def fuse(
 
 
 def greatest_lexical(candidates: Iterable[Candidate]) -> float:
-    """Return the greatest lexical score of the *candidates*, 1 where there is none."""
+    """Return the greatest lexical score of the *candidates*, 1 without any."""
     return max([one.lexical for one in candidates], default=0.0) or 1.0
 
 
-# What the tools in use say of a tool counts so much where the query says nothing of it, and in full
-# where it says most.
+# The weight of the tools in use for a tool that the query does not match; for the best match they
+# count in full.
 _CONTEXT_ALONE = 0.5
 
 
-# In these units, the weights of related words are about as great as those of other features.
+# In these units, the weights of related words are about as great as other weights.
 _RELATED_UNIT = 4.0
 _RELATED_NAME_UNIT = 1.5
 
 
 def feature_values(candidate: Candidate, lexical: float) -> tuple[float, ...]:
-    """Return the features of *candidate*, but for two that depend on what else was found.
+    """Return the features of *candidate*, except two that depend on other candidates.
 
     Its nearness adds nothing before the others are scored, its intents before it has a place.
     """

@@ -1,8 +1,7 @@
-"""Candidates that a source outside chooses, for catalogues too large for one process.
+"""Candidates from an external source, for catalogs too large for one process.
 
-The source says which tools are worth a look; the engine ranks them by its own features as it ranks
-those that it finds itself. A source that fails costs the search nothing but the time it took: the
-engine then looks for itself.
+The source selects tools; the engine ranks them by its own features, as its own candidates. If a
+source fails, the engine selects candidates itself, and the search only takes longer.
 """
 
 from __future__ import annotations
@@ -44,16 +43,16 @@ SLOW = 1.0
 _SLUGGISH = f"it took longer than {SLOW:g} s"
 
 USUAL_SECONDS = 5.0
-"""How long a normaliser may take that does not say."""
+"""Time limit of a normalizer that sets none, in seconds."""
 
 GRACE = 0.25
-"""Seconds beyond that, for a normaliser that keeps its own time to say what went wrong."""
+"""Seconds beyond its own limit in which a normalizer can report its error."""
 
 
 class CircuitBreaker(Generic[Reason]):
     """A circuit that opens after a failure and closes by itself; may be shared between threads.
 
-    Source: Nygard, "Release It!", 2007, chapter 5.2; there is no half-open state, the first call
+    Source: Nygard, "Release It!", 2007, chapter 5.2; instead of a half-open state, the first call
     after the time is the trial.
     """
 
@@ -61,7 +60,7 @@ class CircuitBreaker(Generic[Reason]):
         """Close the circuit; once open it stays so for *seconds* of *clock*."""
         self.now = clock
         self._seconds = seconds
-        # The end of the open state, and its reason; one tuple, so never half of each.
+        # The end of the open state, and its reason; one tuple, so both change at once.
         self._opened: tuple[float, Reason] | None = None
 
     @property
@@ -80,7 +79,7 @@ class CircuitBreaker(Generic[Reason]):
 
 
 def read_host_attribute(brought: Any, name: str) -> Any:
-    """Return an attribute of what a host *brought*, `None` where it has none or raises."""
+    """Return an attribute of what a host *brought*, `None` if it has none or raises."""
     try:
         return getattr(brought, name, None)
     except Exception:  # noqa: BLE001 - a property may raise whatever it likes
@@ -90,7 +89,7 @@ def read_host_attribute(brought: Any, name: str) -> Any:
 class GuardedCache:
     """A host's cache behind a circuit breaker; may be shared between threads.
 
-    A cache that takes long helps nobody, so it is left alone for a while as well.
+    A slow cache is useless, so it is skipped for a while, too.
     """
 
     def __init__(self, cache: SearchCache, clock: Callable[[], float] = time.monotonic) -> None:
@@ -113,7 +112,7 @@ class GuardedCache:
         try:
             found: object = getattr(self._cache, method)(*given)
         except Exception as fault:  # noqa: BLE001 - a cache may raise whatever it likes
-            # The text of a stranger's error may hold a password: only its type is reported.
+            # A foreign error may contain a password, so only its type is reported.
             reason = fault.message if isinstance(fault, McpgError) else type(fault).__name__
             self._breaker.open(reason)
             return None
@@ -150,7 +149,7 @@ class GuardedEmbeddings:
     def dimensions(self) -> int | None:
         dimensions = self._read("dimensions")
         if not (dimensions is None or isinstance(dimensions, int)):
-            raise EmbeddingError(f"{self.fingerprint} tells no dimensions", kind="dimensions")
+            raise EmbeddingError(f"{self.fingerprint} has no dimensions", kind="dimensions")
         return dimensions
 
     def _read(self, name: str) -> object:
@@ -197,7 +196,7 @@ class GuardedEmbeddings:
 
 
 class GuardedNormalizer:
-    """A host's normaliser with a time limit, behind a circuit breaker that slow failures open.
+    """A host's normalizer with a time limit, behind a circuit breaker that slow failures open.
 
     May be shared between threads.
     """
@@ -212,16 +211,16 @@ class GuardedNormalizer:
         """Who rewrites."""
         fingerprint = read_host_attribute(self._normalizer, "fingerprint")
         if not isinstance(fingerprint, str):
-            raise McpgError("what rewrites queries has no fingerprint")
+            raise McpgError("the query rewriter has no fingerprint")
         return fingerprint
 
     def rewrite(self, query: str) -> str:
-        """Return what the normaliser makes of *query*.
+        """Return the *query* as rewritten by the normalizer.
 
-        Only whoever interrupts the waiting is heard, and nothing that the normaliser itself raises.
+        Interrupts of the waiting thread pass through, exceptions of the normalizer do not.
 
         Raises:
-            McpgError: It failed, took too long, or is left alone.
+            McpgError: It failed, timed out, or is skipped after a failure.
         """
         reason = self._breaker.reason
         if reason is None:
@@ -237,10 +236,10 @@ class GuardedNormalizer:
             elif isinstance(ended.fault, McpgError):
                 reason = str(ended.fault)
             elif ended.fault is not None:
-                # The text of a stranger's error may hold a key: only its type is reported.
+                # An error of a normalizer may contain a key, so only its type is reported.
                 reason = f"rewriting ended in {type(ended.fault).__name__}"
             else:
-                reason = f"it was rewritten as {type(ended.result).__name__}, which is no text"
+                reason = f"it was rewritten as {type(ended.result).__name__}, not as text"
             self._breaker.open_if_slow(reason, start)
         raise McpgError(reason)
 
@@ -248,34 +247,33 @@ class GuardedNormalizer:
 Answer = TypeVar("Answer")
 
 COUNT = 200
-"""How many candidates a source is asked for: ten times the pool."""
+"""The number of candidates requested from a source: ten times the pool."""
 
 SOURCE_RESET_SECONDS = 15.0
 """Seconds that the circuit to a source stays open: slow failures cost searches much."""
 
 
 class CandidateSource(Protocol):
-    """Knows a catalogue, and which of its tools may answer a query.
+    """Selects the tools of a catalog that may answer a query.
 
     May be shared between threads. A source may also have
 
-    - a `fingerprint`, a text that differs where it chooses differently, without which no result is
-      cached;
-    - `of(key)`, which gives the source that knows the catalogue of the bundle with that SHA-256, in
+    - a `fingerprint`, a text that changes with its selection; without it, no result is cached;
+    - `of(key)`, which returns the source for the catalog of the bundle with that SHA-256, in
       hexadecimal;
-    - `by(maker)`, which gives the source that compares vectors with those of that maker alone, by
-      the fingerprint of an embedding provider;
-    - `offered()`, which gives the source that passes over tools that are off by default.
+    - `by(maker)`, which returns the source that compares only vectors of the provider with that
+      fingerprint;
+    - `offered()`, which returns the source without tools that are off by default.
     """
 
     def candidates(self, query: str, vector: NDArray[np.float32] | None, count: int) -> list[str]:
         """Return the ids of up to *count* tools, the most likely first.
 
         Args:
-            query: The words that are looked for, misspelt ones as the engine has repaired them,
-                foreign ones translated; behind an unknown word stands the most related known one.
+            query: The words of the query, corrected and translated by the engine; an unknown word
+                is followed by the most related known one.
             vector: The vector of the query, shape (dimensions,), or `None`.
-            count: Most ids to give.
+            count: Maximum number of ids.
         """
         ...
 
@@ -283,7 +281,7 @@ class CandidateSource(Protocol):
 def narrow_source(
     source: CandidateSource, index: Index, *, includes_disabled: bool = True
 ) -> CandidateSource:
-    """Return the *source* narrowed to the catalogue of *index* and to what a search may offer."""
+    """Return the *source* narrowed to the catalog of *index* and offered tools."""
     if index.header.key != NO_KEY:
         source = _try_narrowing(source, "of", index.header.key.hex())
     return source if includes_disabled else _try_narrowing(source, "offered")
@@ -298,7 +296,7 @@ def _try_narrowing(source: CandidateSource, how: str, *which: str) -> CandidateS
 
 
 class GuardedSource:
-    """Asks a source, and leaves it alone for a while after it failed.
+    """Queries a source, and skips it for a while after a failure.
 
     May be shared between threads.
     """
@@ -315,7 +313,7 @@ class GuardedSource:
     ) -> tuple[list[str], str]:
         """Return the ids that the source chose, and why it failed; "" when it did not.
 
-        *query* is the words that are looked for, *maker* the fingerprint of who made the *vector*.
+        *query* is the text of the request, *maker* the fingerprint of the *vector*'s provider.
         """
 
         def choose(source: CandidateSource) -> list[str]:
@@ -330,7 +328,7 @@ class GuardedSource:
         return chosen or [], reason
 
     def fingerprint(self) -> str | None:
-        """Return who chooses, `None` where the source does not say or fails."""
+        """Return the fingerprint of the source, `None` if it has none or fails."""
         found, _ = self._ask_guarded(lambda source: getattr(source, "fingerprint", None))
         return found if isinstance(found, str) else None
 
@@ -347,7 +345,7 @@ class GuardedSource:
                 self._source = self._find()
             return ask(self._source), ""
         except Exception as fault:  # noqa: BLE001 - a source may raise whatever it likes
-            # The text of a stranger's error may hold a password: only its type is reported.
+            # A foreign error may contain a password, so only its type is reported.
             reason = str(fault) if isinstance(fault, McpgError) else type(fault).__name__
             self._breaker.open(reason)
             return None, reason
@@ -365,7 +363,7 @@ class CandidateSelection:
         self._maker = ""
 
     def know(self, vector: NDArray[np.float32], maker: str) -> None:
-        """Let the source know the *vector* of the query as well, and who made it."""
+        """Give the source the *vector* of the query and the fingerprint of its *maker*."""
         self._vector, self._maker = vector, maker
 
     def among(self, analysis: Analysis) -> frozenset[int] | None:
@@ -380,7 +378,7 @@ class CandidateSelection:
         chosen, reason = self._source.ask(" ".join(words), self._vector, self._maker)
         documents = frozenset(map(self._index.find_tool, chosen))
         if ABSENT in documents:
-            reason = "it knows another catalogue than this index: publish this one"
+            reason = "it has another catalog than this index: publish this one"
         if reason:
             message = f"the source of candidates failed: {reason}; the engine looked for itself"
             self.diagnostics = (warning(Code.CANDIDATES_FAILED, message),)

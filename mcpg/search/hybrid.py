@@ -1,7 +1,7 @@
 """Ranking with vectors: schemes of features and weights, fusion, and calibration.
 
-The weights of each scheme were fitted on judged queries; they stand in `data/vectors.json` with
-their provenance. They hold for every embedding model, tool and language.
+The weights of each scheme were fitted on judged queries; `data/vectors.json` has them with their
+provenance. They apply to every embedding model, tool and language.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from mcpg.index import Index
 from mcpg.search.calibration import (
     Calibration,
     CalibrationInputs,
+    compute_logit,
     logistic,
-    logit_of,
     weigh_inputs,
     worth_offering,
 )
@@ -76,7 +76,7 @@ def weight_inputs(strengths: Sequence[float], analysis: Analysis) -> tuple[float
 
 
 def closeness(vector_scores: VectorScores, tool: int) -> float:
-    """Return the standardised cosine of a tool as a share of the nearest one's, at least 0."""
+    """Return the standardized cosine of a tool as a share of the nearest one's, at least 0."""
     if not vector_scores.best:
         return 0.0
     return max(vector_scores.standard_score(tool), 0.0) / vector_scores.best
@@ -104,9 +104,10 @@ VECTOR_INPUTS = (
     "graphAgrees",
 )
 """The inputs of the calibration of every scheme, in order: the logit of the graph's own calibration
-for the match; the logarithm of one more than the standardised cosine, if that is above 0; that
+for the match; the logarithm of one more than the standardized cosine, if that is above 0; that
 cosine less the mean of the ten nearest tools'; the nearest tool's less it; the share of the query
-that the catalogue does not know; 1 when the nearest tool is also the first of the graph alone."""
+that is unknown to the catalog; 1 if the nearest tool is also the first by graph.
+"""
 
 # A name that is spelt out outweighs whatever the rest can add.
 _EXACT_ABOVE_COSINES, _EXACT_ABOVE_RANKS = 3.0, 1.0
@@ -123,9 +124,9 @@ def _read_fitted() -> dict[str, Any]:
 
 @lru_cache(maxsize=64)
 def find_scheme(name: str, model: Model) -> Scheme:
-    """Return the scheme called *name*; *model* has the weights of what the graph sees.
+    """Return the scheme called *name*; *model* has the weights of the graph's features.
 
-    That of the learned fusion has no weight of closeness yet: each query has its own.
+    The scheme of the learned fusion has no weight of closeness yet: each query has its own.
     """
     fitted = _read_fitted()
     calibration = fitted["calibrations"][name]
@@ -154,9 +155,9 @@ def apply_weight(scheme: Scheme, weight: float) -> Scheme:
 def closeness_weight(
     pool: HybridPool, analysis: Analysis, model: Model, fitted: Mapping[str, Any] | None = None
 ) -> ClosenessWeight:
-    """Return what closeness weighs in a query, by its words and what the graph made of them.
+    """Return the weight of closeness for a query, by its words and its ranking by the graph.
 
-    The *fitted* numbers are those of `data/vectors.json` unless given.
+    The *fitted* numbers are read from `data/vectors.json` unless given.
     """
     aside = [(place, model.weights[place]) for place in (_MEANING, _INTENT)]
     found = pool.graph[: pool.found]
@@ -175,9 +176,9 @@ def closeness_weight(
 def rank(
     scheme: Scheme, pool: HybridPool, vector_scores: VectorScores, limit: int
 ) -> list[RankedCandidate]:
-    """Return the best *limit* of what was seen, by the *scheme*; ties go to the smaller number.
+    """Return the best *limit* candidates by the *scheme*; ties go to the smaller number.
 
-    What every search looks at closely comes first, whatever the limit; so a limit only cuts.
+    The first tier does not depend on the limit, so a limit only cuts.
     """
     first, further = _tiers(scheme, pool, vector_scores)
     ordered = _rank_by_values(scheme, first, _feature_reader(scheme, vector_scores, pool, POOL))
@@ -198,10 +199,10 @@ def rank(
 def _tiers(
     scheme: Scheme, pool: HybridPool, vector_scores: VectorScores
 ) -> tuple[Sequence[Candidate], Sequence[Candidate]]:
-    """Return what ranks first, and what ranks below it.
+    """Return the candidates that rank first, and those below.
 
-    Where vectors alone rank, these are the nearest tools; where names count as well, those that
-    are named exactly stand among the first.
+    If only vectors rank, these are the nearest tools; if names count, exactly named tools are among
+    the first.
     """
     if scheme.name not in {EMBEDDINGS, SEMANTIC}:
         return pool.candidates, pool.further
@@ -219,7 +220,7 @@ def _feature_reader(
 ) -> Values:
     """Return the function from a candidate to its features.
 
-    Of each list that is fused by ranks only the first *most* places count, where that is given.
+    If *most* is given, only so many first places of each list are fused by ranks.
     """
     if scheme.name == EMBEDDINGS:
         return lambda candidate: (vector_scores.cosines[candidate.document],)
@@ -264,7 +265,7 @@ class VectorCalibration:
         tools: int,
         vector_scores: VectorScores,
     ) -> None:
-        """Prepare to calibrate the matches of *pool*, in a catalogue of so many *tools*."""
+        """Prepare to calibrate the matches of *pool*, in a catalog of so many *tools*."""
         own = pool.candidates[: pool.found]
         self._graph = CalibrationInputs(pool.graph[:MARGIN_DEPTH], own, analysis, model, tools)
         # Whatever the limit, the graph ranks the same ones.
@@ -303,7 +304,7 @@ class VectorCalibration:
             values = feature_values(candidate, self._lexical)
             fused = RankedCandidate(candidate, values, fsum(map(mul, values, model.weights)))
         inputs = self._graph.compute(candidate, self._graph.strength(fused))
-        logit = logit_of(inputs, self._graph.compute_answerable(candidate), model)
+        logit = compute_logit(inputs, self._graph.compute_answerable(candidate), model)
         return (
             round(logit, DECIMALS),
             log1p(max(standardised, 0.0)),
@@ -346,10 +347,10 @@ def gather_hybrid_pool(
 
 
 def corrected_text(request: SearchRequest, analysis: Analysis) -> str | None:
-    """Return what is embedded with misspelt and foreign words in the catalogue's, if it has any.
+    """Return the text to embed with misspelt and foreign words replaced, `None` without any.
 
-    A model cuts a misspelt word into pieces that mean nothing, and may know one language. Of a
-    foreign query, the words that can find tools are kept.
+    A model cuts a misspelt word into meaningless pieces, and may be trained on one language. A
+    foreign query is reduced to the words that can find tools.
     """
     asked = [one for one in analysis.clauses if one.origin == "query" and one.role != "identifier"]
     found = {one.text: one.repairs[0].word for one in asked if one.kind in _CORRECTED}
@@ -369,7 +370,7 @@ def _in_context(text: str, request: SearchRequest) -> str:
 
 
 def unknown_share(analysis: Analysis) -> float:
-    """Return the share of the query, weighed by idf, that no word of the catalogue is near."""
+    """Return the share of the query, weighed by idf, that is near no word of the catalog."""
     asked = [clause for clause in analysis.clauses if clause.origin == "query"]
     total = fsum([clause.weight for clause in asked])
     unknown = fsum([clause.weight for clause in asked if clause.role == "unknown"])
@@ -390,7 +391,7 @@ _FAULTS = {"missing": Code.EMBEDDING_GENERATOR_MISSING, "empty": Code.QUERY_VECT
 def run_with_vectors(
     search: Search, vectors: SearchVectors
 ) -> tuple[RankedList, tuple[Diagnostic, ...]]:
-    """Rank by vectors and graph, or by the graph alone where there are no vectors."""
+    """Rank by vectors and graph, or only by the graph without vectors."""
     before = len(search.trace.stages) if search.trace else 0
     try:
         return _run_with_vectors(search, vectors)
@@ -402,7 +403,7 @@ def run_with_vectors(
         diagnostics = (
             *vectors.semantics.diagnostics,
             warning(_FAULTS.get(fault.kind, Code.VECTOR_SEARCH_FAILED), message),
-            info(Code.GRAPH_FALLBACK, "ranked by the graph alone"),
+            info(Code.GRAPH_FALLBACK, "ranked by the graph only"),
         )
         return run_graph(search), diagnostics
 

@@ -15,10 +15,10 @@ if TYPE_CHECKING:  # they speak HTTP, and an explanation without vectors does no
 
 EMBEDDINGS, SEMANTIC, LEARNED, RRF = "embeddings", "semantic", "learned", "rrf"
 SCHEMES = (EMBEDDINGS, SEMANTIC, LEARNED, RRF)
-"""By cosines alone; by cosines, but what is named exactly first; by one of two fusions."""
+"""By cosines only; by cosines after exactly named tools; by one of two fusions."""
 
 WINDOW_FACTOR = 4
-"""So many times the limit of a search are the tools that may stand beside its matches."""
+"""The number of tools that may be beside the matches, as a multiple of the limit."""
 
 _LEAST_WINDOW = 8
 
@@ -42,10 +42,10 @@ class Scheme(NamedTuple):
     """The numbers of one way to rank with vectors.
 
     Attributes:
-        provenance: What was fitted, on what, and how well it does.
-        features: What the fused score is made of.
-        inputs: What the calibration looks at.
-        intercept: The calibration's logit where every input is 0.
+        provenance: Its data, method and quality.
+        features: The summands of the fused score.
+        inputs: The inputs of the calibration.
+        intercept: The calibration's logit if every input is 0.
     """
 
     name: str
@@ -61,7 +61,7 @@ class HybridPool(NamedTuple):
     """Candidates of graph and vectors.
 
     Attributes:
-        candidates: Those of the first tier, whatever the limit; the graph's come first.
+        candidates: Candidates of the first tier, whatever the limit; the graph's come first.
         found: How many of these the graph found.
         graph: The graph's own ranking, best first.
         further: The candidates that rank below the first tier.
@@ -79,9 +79,9 @@ class HybridDetails(NamedTuple):
     Attributes:
         scheme: The numbers that ranked.
         text: The query and its context, as embedded.
-        corrected: What was embedded beside it, `None` where nothing was.
-        weight: What closeness weighs in the query; `None` but for the learned fusion.
-        lifted: Numbers of matches that stand above nearer ones because the query names them.
+        corrected: The corrected text that was also embedded, `None` if there is none.
+        weight: The weight of closeness; only the learned fusion has one, otherwise `None`.
+        lifted: Numbers of matches that rank above nearer ones because the query names them.
     """
 
     scheme: Scheme
@@ -93,14 +93,14 @@ class HybridDetails(NamedTuple):
     lifted: tuple[int, ...]
 
     def window(self, limit: int) -> tuple[int, ...]:
-        """Return the tools that may stand beside *limit* matches, the nearest first.
+        """Return the tools that may be beside *limit* matches, the nearest first.
 
-        They have something in common with the query; where vectors rank alone there are none.
+        They are similar to the query; if only vectors rank, there are none.
         """
         if self.scheme.name == EMBEDDINGS:
             return ()
         nearest = self.vector_scores.nearest[: max(WINDOW_FACTOR * limit, _LEAST_WINDOW)]
-        # Once all have lost what they have in common, the sign of a cosine says no more.
+        # Without the common part, the sign of a cosine is meaningless.
         return tuple(number for number, cosine in nearest if cosine > 0 or self.vector_scores.shift)
 
     def mode(self, *, is_expanded: bool) -> RankingModeName:

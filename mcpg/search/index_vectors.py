@@ -1,8 +1,8 @@
-"""The vectors of one index: found or made when a strategy first asks, and compared with a query's.
+"""The vectors of one index: loaded or made at their first use, and compared with a query's.
 
-Cosines of different models, and of different catalogues, mean different things. What they mean is
-seen against the catalogue itself: by how many standard deviations a tool lies nearer to the query
-than tools do at large.
+Cosines of different models, and of different catalogs, mean different things. So they are
+compared with the catalog itself: by how many standard deviations a tool is nearer to the query than
+the average tool.
 
 Vectors and rewrites of queries are cached apart from results, because they outlive them: the same
 query with another limit, or to another bundle, has the same vector. Failures are never cached.
@@ -17,7 +17,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcpg.documents.model import ToolDocument
-from mcpg.embeddings import EmbeddingProvider, provider_of
+from mcpg.embeddings import EmbeddingProvider, make_provider
 from mcpg.embeddings.provider import (
     KINDS_OF_TEXTS,
     EmbeddingError,
@@ -69,7 +69,7 @@ def cached_query_vector(
 
 
 def cached_rewrite(cache: SearchCache | None, normalizer: Normalizer, query: str) -> str:
-    """Return what *normalizer* makes of *query*, unchecked, from *cache* where it is known."""
+    """Return the *query* rewritten by *normalizer*, unchecked, from *cache* if it has it."""
     if cache is None:
         return normalizer.rewrite(query)
     key = make_key(QUERY, normalizer.fingerprint, query)
@@ -84,32 +84,32 @@ def cached_rewrite(cache: SearchCache | None, normalizer: Normalizer, query: str
 
 
 SAMPLE = 1_024
-"""Tools of whose cosines the usual one is made out; more are not needed, whatever the size."""
+"""The number of tools whose cosines give the mean; more are not needed for any size."""
 
 FOREIGN_WEIGHT = 2.0
-"""How much of what all tools have in common is taken from the vector of a wholly foreign query."""
+"""How much of the common part of all tools is subtracted from the vector of a foreign query."""
 
-# The mean of a few tools is mostly what they are, and little of what they have in common.
+# The mean of a few tools is dominated by the tools, not by their common part.
 _FEW_TOOLS = 20
 _LEAST_SHIFT = 1e-3
-# A provider that makes nothing of some texts is asked for them in so many searches, and then no
-# more. One that is out of order is asked again whenever it may be back.
+# The number of searches that request texts which a provider cannot embed. A provider that is down
+# is retried once it may be back.
 _MOST_ATTEMPTS = 3
-# Tools that are all alike to a query tell nothing: no difference between them is a large one.
+# If all tools are equally near to a query, no difference between them counts as large.
 _LEAST_DEVIATION = 1e-3
 
 
 class VectorScores(NamedTuple):
-    """How near the tools of a catalogue are to one query.
+    """How near the tools of a catalog are to one query.
 
     Attributes:
-        fingerprint: Who made the vectors.
+        fingerprint: The fingerprint of the embedding provider.
         nearest: Numbers of the nearest tools, the nearest first, each with its cosine.
-        cosines: Cosines of all tools that were looked at, by number; -1 where there is no vector.
-        mean: The mean cosine of the tools of the catalogue.
+        cosines: Cosines of all compared tools, by number; -1 without a vector.
+        mean: The mean cosine of the tools of the catalog.
         deviation: The standard deviation of their cosines; above 0.
-        foreign: The share of the query that the catalogue does not know, in [0, 1].
-        shift: How much of the tools' mean vector was taken from the query's.
+        foreign: The share of the query that is unknown to the catalog, in [0, 1].
+        shift: How much of the tools' mean vector was subtracted from the query's.
     """
 
     fingerprint: str
@@ -122,7 +122,7 @@ class VectorScores(NamedTuple):
 
     @property
     def best(self) -> float:
-        """The standardised cosine of the nearest tool, 0 where there is none or it is usual."""
+        """The standardized cosine of the nearest tool, 0 without any or at most the mean."""
         return max(self.standard_score(self.nearest[0][0]), 0.0) if self.nearest else 0.0
 
     def standard_score(self, tool: int) -> float:
@@ -140,7 +140,7 @@ class IndexVectors:
     """Makes and keeps the vectors of one index; may be used by several threads.
 
     Attributes:
-        built: The vectors of the tools, `None` before a search has asked for them.
+        built: The vectors of the tools, `None` before a search needed them.
         diagnostics: Faults of finding or making them.
     """
 
@@ -159,7 +159,7 @@ class IndexVectors:
         self._lock = Lock()
         self._provider: GuardedEmbeddings | None = None
         self.built: BuiltVectors | None = None
-        # With the vectors whose mean it is.
+        # The vectors, with their mean.
         self._centre: tuple[ToolVectors, NDArray[np.float32]] | None = None
         self._attempts = 0
         self._sample = range(0, len(index), -(-len(index) // SAMPLE) or 1)
@@ -169,7 +169,7 @@ class IndexVectors:
         """Return the embedding provider.
 
         Raises:
-            EmbeddingError: There is none (the kind is `missing`), or it has no fingerprint.
+            EmbeddingError: It is missing (the kind is `missing`), or has no fingerprint.
         """
         if self._provider is None:
             given = self._services.embeddings
@@ -178,19 +178,19 @@ class IndexVectors:
                 raise EmbeddingError(
                     message, kind="missing", remedy="name one, or use the strategy graph"
                 )
-            provider = provider_of(given) if isinstance(given, str) else given
-            # Who brings a provider of their own needs none of the models.
+            provider = make_provider(given) if isinstance(given, str) else given
+            # A host with its own provider needs none of the models.
             need_numpy("embeddings" if isinstance(given, str) else "llm")
             self._provider = GuardedEmbeddings(provider, self._clock)
         return self._provider
 
     def ensure_vectors(self) -> BuiltVectors:
-        """Return the vectors of the tools; those that are missing are asked for once.
+        """Return the vectors of the tools; missing vectors are requested once.
 
-        Who comes while another asks waits only where there are no vectors at all yet.
+        While a thread requests them, others wait only if vectors are missing entirely.
 
         Raises:
-            EmbeddingError: There are none.
+            EmbeddingError: They are missing.
         """
         if self._is_wanting() and self._lock.acquire(blocking=self.built is None):
             try:
@@ -216,7 +216,7 @@ class IndexVectors:
         """Return the vector of *text*, of length 1.
 
         Raises:
-            EmbeddingError: The provider gives none that fits the tools' vectors.
+            EmbeddingError: The provider returns no vector that fits the tools' vectors.
         """
         vector = cached_query_vector(self._services.cache, self.provider(), text)
         wanted = self.built.vectors.dimensions if self.built else 0
@@ -237,20 +237,20 @@ class IndexVectors:
     ) -> VectorScores:
         """Compare the *vector* of a query with the *vectors* of the tools.
 
-        A query in words that no tool uses, of another language most of all, lies off the tools'
-        whole cone, and by chance nearer to those that say least. So part of their mean vector is
-        taken from such a query, which leaves others as they are.
+        A query in words that no tool uses, above all in another language, is far from all tools,
+        and by chance nearer to those with little text. So part of their mean vector is subtracted
+        from such a query; other queries are not changed.
 
         Source: Mu & Viswanath, "All-but-the-top: simple and effective postprocessing for word
         representations", ICLR 2018.
 
         Args:
-            vectors: The tools'.
-            vector: The query's, of length 1.
-            foreign: The share of the query that the catalogue does not know, in [0, 1].
+            vectors: The tools' vectors.
+            vector: The query's vector, of length 1.
+            foreign: The share of the query that is unknown to the catalog, in [0, 1].
             count: How many of the nearest tools are wanted.
-            without: Tools that are not wanted, by number.
-            beside: Tools to look at whether or not they are near.
+            without: Tools to leave out, by number.
+            beside: Tools to compare in any case.
         """
         tools = len(self._index)
         shift = FOREIGN_WEIGHT * foreign**FOREIGN_POWER * tools / (tools + _FEW_TOOLS)
@@ -323,8 +323,8 @@ class IndexVectors:
         if given is not None and not isinstance(given, str):
             if len(given) != tools or given.fingerprint != provider.fingerprint:
                 message = (
-                    f"the vectors that were given are of {len(given)} tools, by "
-                    f"{given.fingerprint}; wanted are those of {tools}, by {provider.fingerprint}"
+                    f"the given vectors are for {len(given)} tools, by "
+                    f"{given.fingerprint}; expected {tools}, by {provider.fingerprint}"
                 )
                 raise EmbeddingError(message, kind="failed", remedy="make them anew, or give none")
             return BuiltVectors(given, (), 0, tools)
@@ -341,9 +341,9 @@ class IndexVectors:
 
 
 class SearchVectors:
-    """The vectors that one search needs, of the tools and of texts: each is asked for once.
+    """The vectors that one search needs, for tools and texts: each is requested once.
 
-    A provider that failed is not asked again by the same search, unless it made nothing of a text.
+    A search does not retry a provider that failed, unless it only could not embed a text.
     """
 
     def __init__(self, semantics: IndexVectors) -> None:
@@ -369,7 +369,7 @@ class SearchVectors:
     def embed_all(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return the mean of the vectors of *texts*, of length 1.
 
-        A text of which the provider makes nothing is left out, where there is another.
+        A text that the provider cannot embed is left out, if there is another.
         """
         import numpy as np  # noqa: PLC0415 - only strategies with vectors need it
 

@@ -1,6 +1,6 @@
 """The fitted model: weights of the fused score, their calibration, and where both come from.
 
-An index holds the model that it was compiled with; the one that ships with mcpg is a data file.
+An index contains the model that it was compiled with; the model of mcpg is a data file.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from mcpg.text.json_values import read_json, write_json
 from mcpg.values import to_json
 
 OPENING = "opening"
-"""The section of an index for what was noticed when its bundle was read."""
+"""The section of an index for the diagnostics of reading its bundle."""
 
 
 def pack_notices(path: str, diagnostics: Iterable[Diagnostic]) -> Section:
-    """Return the section for what was noticed when the bundle at *path* was read."""
+    """Return the section for the diagnostics of reading the bundle at *path*."""
     # Places below the bundle are kept without its path, which others may write differently.
     noticed = [
         to_json(one) | {"place": [one.place.removeprefix(path)]}
@@ -34,10 +34,7 @@ def pack_notices(path: str, diagnostics: Iterable[Diagnostic]) -> Section:
 
 
 def read_notices(index: Index, path: str) -> tuple[Diagnostic, ...] | None:
-    """Return what was noticed when the bundle of *index*, at *path*, was read.
-
-    `None` where that is not known.
-    """
+    """Return the diagnostics of reading the bundle of *index*, at *path*, `None` if unknown."""
     if not index.has_section(OPENING):
         return None
     rows = read_json(str(index.section(OPENING), "utf-8", "surrogatepass"))
@@ -81,23 +78,24 @@ INPUTS = (
 )
 """The inputs of the calibration, in the order in which models list their coefficients.
 
-`gramsLead` is the cosine of 3-grams less the mean of the five greatest, `meaningLead` the same of
+`gramsLead` is the cosine of 3-grams less the mean of the five greatest, `meaningLead` the same for
 the nearness of meaning. `tenthLead` and `nextLead` are the logarithm of one more than the fused
-score, without what it adds for intents and kinds of operations, less that of the tenth and of the
-next match, at most 5; `nextLead` is multiplied by 1 for a request of one word and by less for a
-longer one. All leads but `meaningLead` are multiplied by the content of the most telling word that
-the tool holds. `queryWords` is the logarithm of one more than the number of words, stop words among
-them; `relatedName` and `operation` are features; `exactName` is 1 where the query spells the tool's
-name, else the share that an alias which opens it is, shared by all tools that it names.
+score, without the contributions of intents and kinds of operations, less the same for the tenth and
+for the next match, at most 5; `nextLead` is multiplied by 1 for a request of one word and by less
+for a longer one. All leads except `meaningLead` are multiplied by the content of the most specific
+word that the tool contains. `queryWords` is the logarithm of one more than the number of words,
+stop words among them; `relatedName` and `operation` are features; `exactName` is 1 if the query
+spells the tool's name, else the share of the query that an alias at its start is, divided among all
+tools with that alias.
 """
 
 ANSWERABLE_INPUTS = ("heldWords", "queryWords", "missingWord", "exactName")
-"""The inputs of the probability that the catalogue answers the request at all.
+"""The inputs of the probability that the catalog answers the request at all.
 
-`heldWords` is the logarithm of one more than the content of the query's words that the tool holds:
-about their number, stop words and filler aside. `missingWord` is the weight of the heaviest word
-that neither the tool's words nor related ones answer, as a share of it and of all that is answered,
-where a repaired or related word counts in part.
+`heldWords` is the logarithm of one more than the content of the query's words that the tool
+contains: about their number without stop words and filler. `missingWord` is the weight of the
+heaviest word that neither the tool's words nor related ones answer, as a share of its weight and
+all answered weight; a repaired or related word counts in part.
 """
 
 
@@ -139,7 +137,7 @@ _FILE = Path(__file__).parent / "data" / "ranking.json"
 
 
 def recipe() -> bytes:
-    """Return what an index depends on beside its documents: the shipped model, as written."""
+    """Return the further input of an index beside its documents: the shipped model, as written."""
     return _FILE.read_bytes()
 
 
@@ -173,16 +171,16 @@ IGNORED = "model.ignored"
 
 
 class ModelProvenance(NamedTuple):
-    """A model's name, and for people what it was fitted on, how, and how well."""
+    """A model's name, and for readers its data, method and quality."""
 
     name: str
     provenance: str = ""
 
 
 def provenance_sections(origin: ModelProvenance, ignored: str = "") -> list[Section]:
-    """Return the sections of an index that hold the provenance of its model.
+    """Return the sections of an index for the provenance of its model.
 
-    *ignored* is the reason why the model of the bundle is not used, "" if it is or there is none.
+    *ignored* is the reason why the model of the bundle is not used, or "".
     """
     members = {"name": origin.name, "provenance": origin.provenance}
     sections = [Section(PROVENANCE, "B", json.dumps(members).encode())]
@@ -203,7 +201,7 @@ def read_provenance(index: Index) -> ModelProvenance:
 
 
 def read_ignored_reason(index: Index) -> str:
-    """Return why *index* does not use the model of its bundle, "" if it does or there is none."""
+    """Return why *index* does not use the model of its bundle, or ""."""
     if not index.has_section(IGNORED):
         return ""
     return bytes(index.section(IGNORED)).decode("utf-8", "replace")

@@ -11,7 +11,7 @@ from mcpg.search.query import Analysis
 from mcpg.search.retrieval import ARRAYS
 from mcpg.text.meaning import LENGTH, measure_length, sum_vectors
 
-# Requests of more words say what they mean; a probability has so many steps.
+# Longer requests are clear by their words; a probability has so many steps.
 _MOST_WORDS = 12
 _STEPS = 64
 _NOTHING = 1e-3
@@ -22,11 +22,10 @@ _OPEN, _OPEN_BY_WORD, _OPEN_BY_LEAD, _LEAST_LEAD = 3.7, 1.4, 0.8, 1.0
 def compare_meanings(
     pool: Sequence[int], unheld: float, analysis: Analysis, index: Index
 ) -> list[float]:
-    """Return, for each document, the cosine of its meaning and that of the words asked for.
+    """Return, for each document, the cosine of its meaning and the meaning of the requested words.
 
-    It is 0 where either is unknown. *unheld* is the least share of the query that a document of the
-    search lacks: where one lacks nothing, nothing is open that meaning counts for, and none is
-    compared.
+    It is 0 if either is unknown. *unheld* is the least share of the query that a document of the
+    search lacks: if a document lacks nothing, no meanings are compared.
     """
     asked = [one for one in analysis.clauses if one.origin == "query" and one.meanings]
     query: Sequence[int] = ()
@@ -39,7 +38,7 @@ def compare_meanings(
     length = LENGTH * measure_length(query)
     if not length:
         return [0.0] * len(pool)
-    arrays = ARRAYS.imported
+    arrays = ARRAYS.loaded_scorer
     if arrays:
         products: list[int] = arrays.multiply_meanings(query, pool, index)
     else:

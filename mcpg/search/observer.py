@@ -67,10 +67,10 @@ class SearchFacts:
     Attributes:
         is_cached: Whether the result came from the search cache.
         vector_seconds: Time spent on vectors, in seconds; `None` without vectors.
-        graph_seconds: Time of all other stages of the ranking; `None` where it was not measured.
+        graph_seconds: Time of all other stages of the ranking; `None` if it was not measured.
         vector_tokens: Tokens used to embed the query; `None` if unknown.
         normalized_query: The rewritten query, `None` if it was not rewritten.
-        context_tools: Number of known tools in use that the search was given.
+        context_tools: Number of known tools in use in the request.
     """
 
     strategy: str
@@ -139,10 +139,10 @@ class InvokeFacts:
 
     Attributes:
         outcome: `SUCCESS`, or the code of the first fault.
-        source_kind: `stdio`, `http`, `function` or `file`; "" where no tool was found.
-        tool_name: The tool's name in its source, "" where none was found.
-        source_id: The id of its source, "" where none was found.
-        session: What the call belongs to, an id without a meaning; "" where that is not known.
+        source_kind: `stdio`, `http`, `function` or `file`; "" if no tool was found.
+        tool_name: The tool's name in its source, "" if none was found.
+        source_id: The id of its source, "" if none was found.
+        session: What the call belongs to, an id without a meaning; "" if that is not known.
     """
 
     outcome: str
@@ -193,7 +193,7 @@ class Observation(Generic[Facts]):
         raised: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        # What the observer's own `__exit__` gives does not count: nothing is ever swallowed.
+        # The result of the observer's `__exit__` is ignored: no exception is suppressed.
         if self._inner is None:
             return
         try:
@@ -203,7 +203,7 @@ class Observation(Generic[Facts]):
                 self._report_failure(fault)
 
     def _report_failure(self, fault: Exception) -> None:
-        # The text of a stranger's error may hold anything, so only its type is reported.
+        # The error of an observer may contain secrets, so only its type is reported.
         message = f"the observer failed with {type(fault).__name__}; nothing depends on it"
         self.diagnostics = (warning(Code.TELEMETRY_FAILED, message),)
 
@@ -281,7 +281,7 @@ class OperationKind:
 
     Attributes:
         attributes: Names of the attributes of its spans, by their short names.
-        dimensions: Short names of the attributes that its metrics have as well: few values each.
+        dimensions: Short names of the attributes that its metrics share: few values each.
     """
 
     span: str

@@ -1,8 +1,7 @@
 """The pipeline: analyse, retrieve, extract features, fuse, calibrate.
 
 `run_graph`, and `run_with_vectors` of `mcpg.search.hybrid`, read from top to bottom; each stage is
-a module of its own.
-`Searcher` adds what edges reach from the matches.
+a module. `Searcher` adds what edges reach from the matches.
 """
 
 from __future__ import annotations
@@ -34,17 +33,17 @@ if TYPE_CHECKING:
 
 
 class Search(NamedTuple):
-    """One search of one index: what every stage of the pipeline is given.
+    """One search of one index: the input of every stage of the pipeline.
 
     Attributes:
-        request: What is asked.
-        index: What is searched.
+        request: The request.
+        index: The searched index.
         model: The fitted model that ranks.
-        excluded: Numbers of the documents that are left out.
+        excluded: Numbers of the documents to leave out.
         trace: Records the stages, `None` for nothing.
-        memo: What is known of words, shared by the searches of an index.
-        selection: What a candidate source selects, `None` without one.
-        allowed: Numbers of all other documents, where a filter is set; else `None`.
+        memo: The cache of words, shared by the searches of an index.
+        selection: The selection of a candidate source, `None` without a source.
+        allowed: Numbers of all other documents if a filter is set, else `None`.
     """
 
     request: SearchRequest
@@ -61,7 +60,7 @@ class Search(NamedTuple):
         return stage(self.trace, name)
 
     def offering(self, tool: int) -> Search:
-        """Return the same search, which may offer *tool* as well."""
+        """Return the same search, which may also offer *tool*."""
         allowed = None if self.allowed is None else self.allowed | {tool}
         return self._replace(excluded=self.excluded - {tool}, allowed=allowed)
 
@@ -70,13 +69,13 @@ class RankedList(NamedTuple):
     """The result of the pipeline.
 
     Attributes:
-        analysis: The analysed query.
+        analysis: The analyzed query.
         ranked: Primary candidates, best first.
-        calibrations: The calibrated score of each of them.
+        calibrations: The calibrated score of each.
         candidates: Features of all documents of the pool, in its order.
         ends: The number of candidates up to the end of each tier of the pool.
         best: The best score in [0, 1], offered or not; `None` without candidates.
-        semantic: What vectors contributed; `None` where the graph alone ranked.
+        semantic: The contribution of vectors; `None` if only the graph ranked.
     """
 
     analysis: Analysis
@@ -100,7 +99,7 @@ _UNTIMED = nullcontext()
 
 
 def run_graph(search: Search) -> RankedList:
-    """Rank tools by the graph alone."""
+    """Rank tools only by the graph."""
     request, index, model = search.request, search.index, search.model
     analysis, pool = gather(search, depth(request.limit))
     with search.stage("fuse"):
@@ -121,7 +120,7 @@ def gather(search: Search, size: int) -> tuple[Analysis, Pool]:
 
 
 def analyse_search(search: Search) -> Analysis:
-    """Analyse the query, or the context where there is no query."""
+    """Analyze the query, or the context without a query."""
     request = search.request
     with search.stage("analyse"):
         query, context = request.query or request.context, request.context if request.query else ""
@@ -135,9 +134,9 @@ def analyse_search(search: Search) -> Analysis:
 def retrieve_pool(search: Search, analysis: Analysis, size: int) -> Pool:
     """Retrieve the pool, in tiers.
 
-    It holds the best *size* documents by lexical score, at least `POOL`, within the selection and
-    the filter where there are any, those whose name the query spells, and, if there are any, the
-    nearest neighbours of the tools in use.
+    It contains the best *size* documents by lexical score, at least `POOL`, within the selection
+    and the filter, documents whose name the query spells, and the nearest neighbors of the tools in
+    use.
     """
     index, excluded = search.index, search.excluded
     with search.stage("retrieve"):

@@ -1,10 +1,10 @@
-"""Prerequisites: what must run before given tools.
+"""Prerequisites: tools that must run before given tools.
 
-A tool needs another where an author states it, where traces show it, where a field of the other's
-result fills a required argument that the request does not, or where the other is a reader that
-very likely comes first. What only often follows proves nothing: a tool that writes is needed only
-where that is stated, or where it alone provides an argument. Where two tools lead to each other the
-stronger evidence decides.
+A tool needs another if an author declares it, if traces show it, if a field of its result fills a
+required argument that the request does not, or if it is a reader that very likely comes first. A
+tool that only often follows is not evidence: a tool that writes is needed only if that is declared,
+or if no other tool provides an argument. If two tools are each other's next step, the stronger
+evidence decides.
 
 The closure follows these needs backwards, the strongest paths first. The strength of a path is the
 product of its weights, so no cycle makes anything stronger, and each tool is reached once.
@@ -34,19 +34,19 @@ DEEPEST = 8
 """The longest path of a closure."""
 
 AUTHORITY = ("inferred", "schema", "observed", "authored")
-"""The origins of edges; of two tools that lead to each other, the later one's word counts."""
+"""The origins of edges, by ascending authority if two tools point at each other."""
 
-# The least weight of an edge that says that its source must run first, by origin.
+# The least weight of an edge whose source must run first, by origin.
 _LEAST = {"authored": 0.0, "observed": 0.5, "schema": 0.12, "inferred": 0.4}
 SOLE = 0.95
-"""How surely the only tool that provides a required argument must run before."""
+"""The confidence that the only provider of a required argument must run before."""
 
-# A tool that is stated to follow more tools than this is a general follow-up, and needs none:
-# one that sends messages, or one that reads what several others made.
+# A tool that follows more tools than this is a general follow-up and needs none of them, such as a
+# tool that sends messages.
 _MOST_JOINED = 4
 _MOST_BEFORE_READER = 1
 STATED = frozenset(("authored", "observed"))
-"""The origins of edges that an author or a trace states."""
+"""The origins of edges from authors and traces."""
 
 # So many inferred needs of one tool are followed, and so many providers of one argument kept.
 _MOST_INFERRED = 1
@@ -55,7 +55,7 @@ _UNEXPLAINED = "its document names that as a next step"
 # What one tool may need; whatever is fainter is dropped.
 _MOST_NEEDS = 32
 _MOST_REMEMBERED = 4_096
-# How arguments that take what stands in quotation marks, or a number, are called.
+# Names of arguments that take quoted text or a number.
 _NAMES_OF_QUOTED = ("name", "title", "text", "message", "content", "query", "label")
 COMPOSED = frozenset(_NAMES_OF_QUOTED)
 """Arguments that a caller composes: that another tool returns such a text proves nothing."""
@@ -76,10 +76,10 @@ class PrerequisiteReason(NamedTuple):
 
     Attributes:
         before: Number of the tool that needs it.
-        kind: `nextStep`, or `provides` for one that only its fields speak for.
-        origin: Who says so, one of `AUTHORITY`.
+        kind: `nextStep`, or `provides` if only its fields are evidence.
+        origin: The origin of the evidence, in `AUTHORITY`.
         weight: Strength of the edge in (0, 1].
-        reason: Why, for people.
+        reason: The reason, for readers.
         fields: The fields of its result and the required arguments that they fill.
     """
 
@@ -98,11 +98,11 @@ class PrerequisiteReason(NamedTuple):
 
 
 class NeedCache:
-    """What is known of an index.
+    """Needs already read from an index.
 
     Attributes:
-        arguments: For each need, by the tools that it is of, the words of the names of the
-            arguments that it fills; none where two have one name.
+        arguments: For each need, by its two tools, the words of the names of the arguments that it
+            fills; none if two have the same name.
     """
 
     def __init__(self) -> None:
@@ -139,15 +139,15 @@ class Closure(NamedTuple):
 
 
 def choose_goals(matches: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
-    """Return those of the scored *matches*, best first, of which a search shows prerequisites.
+    """Return the scored *matches*, best first, whose prerequisites a search shows.
 
-    The others are doubtful, or far less sure than the best: they may be prerequisites of it.
+    Other matches are doubtful, or score far below the best: they may be its prerequisites.
     """
     least = max(LOW_CONFIDENCE, GOAL_SHARE * matches[0][1]) if matches else 0.0
     return [(tool, score) for tool, score in matches if score >= least]
 
 
-def prerequisites(  # noqa: PLR0913 - each is one bound or one thing that is known
+def prerequisites(  # noqa: PLR0913 - each is a bound or a known fact
     goals: Iterable[tuple[int, float]],
     index: Index,
     *,
@@ -159,18 +159,18 @@ def prerequisites(  # noqa: PLR0913 - each is one bound or one thing that is kno
     least: float = 0.0,
     memo: NeedCache | None = None,
 ) -> Closure:
-    """Return what must run before the *goals*, at most *limit* tools over paths of *depth* steps.
+    """Return the tools that must run before the *goals*, at most *limit*, within *depth* steps.
 
     Args:
         goals: Numbers of tools and their scores in (0, 1].
-        index: Where they are.
-        literals: The arguments that the request has; what they fill no tool has to provide.
-        without: Tools that are no prerequisites, such as disabled ones.
-        done: Tools that have run: neither they nor what only they need is found.
+        index: The index with these tools.
+        literals: The arguments in the request; no tool has to provide the arguments that they fill.
+        without: Tools that cannot be prerequisites, such as disabled tools.
+        done: Tools that have run: they and their own needs are left out.
         limit: The most prerequisites.
         depth: The most steps of a path.
         least: The least strength of a path, in [0, 1].
-        memo: What is known of the index already; what is read is kept there.
+        memo: The cache of needs, which is extended.
     """
     walk = _PrerequisiteWalk(dict(goals), index, literals, without, done, memo or NeedCache())
     return walk.run(limit, depth, least)
@@ -214,9 +214,9 @@ class _PrerequisiteWalk:
         return Closure(tuple(self.found.values()), tuple(needs))
 
     def _follow(self, tool: int, goal: int, score: float, steps: int) -> None:
-        """Queue what *tool* needs: of several that provide one argument, one that is there.
+        """Queue the needs of *tool*: of several providers of an argument, one already in the plan.
 
-        A goal, or a tool that has run, comes before any other: then nothing more has to run.
+        A goal, or a tool that has run, is preferred, because nothing more has to run.
         """
 
         def precedence(need: PrerequisiteReason) -> tuple[bool, bool, float, int]:
@@ -268,9 +268,9 @@ class _PrerequisiteWalk:
 def find_needs(
     tool: int, index: Index, memo: NeedCache | None = None
 ) -> tuple[PrerequisiteReason, ...]:
-    """Return what *tool* needs, whatever is asked: one need for each tool, the strongest first.
+    """Return the needs of *tool* for any request: one for each tool, the strongest first.
 
-    Of each required argument a few tools that provide it are among them; they are alternatives.
+    A few providers of each required argument are included; they are alternatives.
     """
     kept = {} if memo is None else memo.needs
     known = kept.get(tool)
@@ -284,7 +284,7 @@ def find_needs(
         needs[need.tool] = chosen._replace(fields=chosen.fields or held.fields or need.fields)
     against = _find_followers(tool, index)
     spared = find_spared(tool, index)
-    # What is read needs no tool that writes and fills none of its arguments.
+    # A reader does not need a tool that writes and fills none of its arguments.
     is_read = _reads(tool, index) and bool(index.required_arguments(tool))
     left = [
         one
@@ -311,7 +311,7 @@ def find_spared(tool: int, index: Index) -> set[int]:
 
 
 def _stated_needs(tool: int, index: Index) -> Iterator[PrerequisiteReason]:
-    """Yield the needs that edges to *tool* state."""
+    """Yield the needs from edges to *tool*."""
     edges = [
         (number, source, index.origin(number), weight)
         for number, source, kind, weight in index.edges_to(tool)
@@ -330,12 +330,12 @@ def _stated_needs(tool: int, index: Index) -> Iterator[PrerequisiteReason]:
 
 
 def _believable(needs: Sequence[PrerequisiteReason], index: Index) -> list[PrerequisiteReason]:
-    """Return those of the *needs* of one tool that state more than that it may follow.
+    """Return the *needs* of one tool that are more than a possible order.
 
-    What an author or a trace states is believed, and that a reader comes first. A tool that writes
-    is needed for a value that no reader provides, if no other does either or if creating is what it
-    does; not if it deletes, nor before a reader. The only reader that provides a value, or the only
-    tool where none reads it, is needed surely.
+    Evidence of an author or a trace counts, and so does a reader that comes first. A tool that
+    writes is needed for a value that no reader provides, if it is the only provider or if it
+    creates; not if it deletes, and not before a reader. The only reader that provides a value, or
+    the only provider if no reader does, is certainly needed.
     """
     providers: dict[str, set[int]] = {}
     for one in needs:
@@ -404,7 +404,7 @@ def _find_followers(tool: int, index: Index) -> dict[int, tuple[int, float]]:
 def fields_filled_by(
     literals: Iterable[TextLiteral], arguments: Iterable[str]
 ) -> dict[str, TextLiteral]:
-    """Return the *arguments* that *literals* fill, by the names of what is of their kind.
+    """Return the *arguments* that *literals* fill, by the usual names of their kind.
 
     Each literal fills one argument: the first that is called after its kind.
     """

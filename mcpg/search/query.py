@@ -1,7 +1,7 @@
 """Query analysis: from the text of a query to weighted clauses over the terms of the index.
 
-A query is cut into segments: sentences, and within them what stands between commas, unless that is
-short, and what a verb begins after "and" or "then". Each segment may be an intent of its own.
+A query is cut into segments: sentences, and within them parts at commas, unless they are short, and
+at verbs after "and" or "then". Each segment may be a separate intent.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from mcpg.index.recipe import FIELDS
 from mcpg.search.query_terms import QueryTerm, TermReader, WordCache, wanted_operation
 from mcpg.text import (
     Word,
+    detect_language,
     fold,
+    get_stop_words,
     iter_words,
-    joined,
-    language_of,
+    join_words,
     lexicon,
     split_words,
     stem,
-    stop_words_of,
     strip_accents,
 )
 from mcpg.text.literals import QUOTED, WORDS_OF_KINDS, TextLiteral, blank_literals, find_literals
@@ -35,19 +35,19 @@ if TYPE_CHECKING:
 
 
 WORD_WEIGHT = 0.5
-"""What a word of a literal weighs beside one that is asked for."""
+"""Weight of a word of a literal relative to a requested word."""
 
 MOST_OF_WORDS = 0.5
 """All words of literals together weigh at most this much of the query."""
 
 KIND_WEIGHT = 0.6
-"""What a name of a kind of literal weighs beside a word that is asked for."""
+"""Weight of the name of a kind of literal relative to a requested word."""
 
 MOST_OF_KINDS = 0.3
 """All names of kinds together weigh at most this much of the query."""
 
 SERVER_WEIGHT = 2.0
-"""What the name of a server weighs beside the other words of a short request."""
+"""Weight of the name of a server relative to other words of a short request."""
 
 # A request that names a server has so many words at most, stop words left out.
 _MOST_BESIDE_SERVER = 3
@@ -56,9 +56,9 @@ _MOST_WORDS = 64
 
 
 def query_literals(query: str, index: Index) -> tuple[TextLiteral, ...]:
-    """Return the literals of *query*, but for what the catalogue holds as it stands.
+    """Return the literals of *query*, except for those that the catalog contains verbatim.
 
-    Quoted texts, and what has no letter, are literals all the same.
+    Quoted texts, and texts without a letter, are literals in any case.
     """
     return tuple(
         [
@@ -66,7 +66,10 @@ def query_literals(query: str, index: Index) -> tuple[TextLiteral, ...]:
             for one in find_literals(query)
             if one.kind == QUOTED
             or not any(map(str.isalpha, one.text))
-            or (index.find_word(fold(one.text)) < 0 and index.find_identifier(joined(one.text)) < 0)
+            or (
+                index.find_word(fold(one.text)) < 0
+                and index.find_identifier(join_words(one.text)) < 0
+            )
         ]
     )
 
@@ -74,10 +77,10 @@ def query_literals(query: str, index: Index) -> tuple[TextLiteral, ...]:
 def without_literals(
     query: str, literals: Sequence[TextLiteral], expected: str | None
 ) -> tuple[str, list[Word]]:
-    """Return *query* with spaces in the place of its *literals*, and the words of that.
+    """Return *query* with its *literals* replaced by spaces, and the words of that text.
 
-    If that leaves no content word, quoted texts are kept, or all of them: they are what there is to
-    go by. *expected* is the language that one stop word is enough to tell.
+    If that leaves no content word, quoted texts are kept, or else all literals, as the only
+    evidence. *expected* is the language that one stop word is enough to detect.
     """
     if literals:
         others = [one for one in literals if one.kind != QUOTED]
@@ -85,9 +88,9 @@ def without_literals(
             text = blank_literals(query, hidden)
             words = list(iter_words(text))
             spoken = [word.text for word in words]
-            if are_stop_words(spoken):  # most texts soon have a word that is none
-                language = language_of(spoken, expected)
-                stop_words = stop_words_of(language) if language else frozenset[str]()
+            if are_stop_words(spoken):  # most texts soon have another word
+                language = detect_language(spoken, expected)
+                stop_words = get_stop_words(language) if language else frozenset[str]()
                 if stop_words.issuperset(spoken):
                     continue
             return text, words
@@ -100,7 +103,7 @@ def words_of_literals(
     reader: TermReader,
     stop_words: frozenset[str],
 ) -> list[QueryTerm]:
-    """Return the clauses that *literals* add to those that are *asked* for."""
+    """Return the clauses that *literals* add to the *asked* words."""
     most = fsum([clause.weight for clause in asked])
     has = [clause.text for clause in asked]
     spoken = (
@@ -109,7 +112,7 @@ def words_of_literals(
     distinct = [*dict.fromkeys(spoken)][:_MOST_WORDS]
     words = [one for one in distinct if one not in stop_words and one not in has]
     names = [name for one in literals for name in WORDS_OF_KINDS.get(one.kind, ())]
-    # A name of a kind that is asked for as well counts twice: both speak for one tool.
+    # A kind that the request also names counts twice: both are evidence for one tool.
     return [
         *_lighten_clauses(reader.read(words, "literal"), WORD_WEIGHT, MOST_OF_WORDS * most),
         *_lighten_clauses(
@@ -135,8 +138,8 @@ FOREIGN_POWER = 4
 
 # A request has no more intents than this; they are those that weigh most.
 MOST_INTENTS = 8
-# What stands between two commas and has fewer words than this, stop words left out, is an item
-# of a list or an aside, no wish of its own.
+# A part between two commas with fewer words than this, without stop words, is an item of a list or
+# an aside, not a separate request.
 FEWEST_WORDS = 4
 # With a verb after a conjunction, it may be as short as this.
 FEWEST_WORDS_OF_VERB = 2
@@ -160,9 +163,9 @@ def split_segments(
 
     *words_of* cuts a text into words.
 
-    A part reaches from comma to comma; one with too few words belongs to the part before it, or,
-    at the beginning of a sentence, to the one after it. With *cuts_at_verbs*, a part begins with an
-    English verb after a conjunction as well, as in "and send", and may be shorter.
+    A part extends from comma to comma; a part with too few words belongs to the part before it, or,
+    at the start of a sentence, to the part after it. With *cuts_at_verbs*, an English verb after a
+    conjunction, as in "and send", also begins a part, which may be shorter.
     """
     sentences = _cut(query, _SENTENCE_ENDS)
     if len(sentences) == 1 and len(_cut_clauses(query, cuts_at_verbs)) == 1:
@@ -230,24 +233,24 @@ CONTEXT_WEIGHT = 0.3
 
 
 class Analysis(NamedTuple):
-    """What a query became.
+    """An analyzed query.
 
     Attributes:
-        clauses: The words that can find tools: the query's, those of its literals, the context's.
+        clauses: The words that can find tools: from the query, its literals and the context.
         sentences: For each sentence, the places of its words in `clauses`.
-        intents: For each of its parts that may be a wish of its own, the same; none when there is
-            one, and of many those that weigh most.
+        intents: The same for each part that may be a separate request; none if there is only one,
+            and the heaviest if there are many.
         words: The distinct words of the query in order, stop words among them.
         exact_keys: Joined forms of the whole query and of each identifier in it.
         opened: Tools with an alias of several words that opens the query, and how much of the query
             the alias is, in (0, 1]: the share of its words, stop words among them, each weighed by
             its rarity in the language.
-        operation: The probability of each kind of operation that is asked for, see
-            `mcpg.text.lexicon`; nothing where it is not known.
-        is_question: Whether it asks something.
-        total_weight: What a perfect match of everything asked would weigh; above 0.
+        operation: The probability of each kind of operation, see `mcpg.text.lexicon`; empty if
+            unknown.
+        is_question: Whether it is a question.
+        total_weight: The weight of a perfect match of the whole request; above 0.
         literals: The parts of the query that are arguments.
-        used: What the graph says by the tools in use; `None` without any.
+        used: The graph around the tools in use; `None` without any.
     """
 
     clauses: tuple[QueryTerm, ...]
@@ -272,10 +275,10 @@ def analyse(
     memo: WordCache | None = None,
     uses_lexicon: bool = True,
 ) -> Analysis:
-    """Turn *query*, and the *context* it is asked in, into clauses over *index*.
+    """Turn *query* and its *context* into clauses over *index*.
 
-    What a word becomes depends on nothing but the index, the language and *uses_lexicon*, and is
-    kept in *memo*. Without the lexicon, words have neither translations nor related words.
+    The terms of a word depend only on the index, the language and *uses_lexicon*, and are kept in
+    *memo*. Without the lexicon, words have no translations or related words.
     """
     literals = query_literals(query, index)
     text, words = without_literals(query, literals, index.language)
@@ -289,10 +292,10 @@ def analyse(
         plain = _segment_words(text, unspaced, index)
     reader = TermReader(index, language, memo or WordCache(), uses_lexicon=uses_lexicon)
     asked = _stress_server(reader.read(_content_words(plain, language)), index)
-    # A word that is asked for as it stands counts once, however else it is written.
+    # A word of the query counts once, even if the query also spells it otherwise.
     identifiers = reader.identifiers(whole for whole in wholes if whole not in plain)
     found = (*asked, *identifiers)
-    stop_words = stop_words_of(language)
+    stop_words = get_stop_words(language)
     arguments = words_of_literals(literals, found, reader, stop_words) if literals else ()
     added = _read_context(context, plain, asked, reader, index) if context else ()
     parts = split_segments(
@@ -307,7 +310,9 @@ def analyse(
         choose_intents(parts, [clause.weight for clause in found]),
         (*plain, *(clause.text for clause in identifiers)),
         language,
-        _distinct([key for key in (*map(joined, dict.fromkeys((query, text))), *wholes) if key]),
+        _distinct(
+            [key for key in (*map(join_words, dict.fromkeys((query, text))), *wholes) if key]
+        ),
         _match_opening(single, reader, index),
         lexicon.shares_by([(wanted_operation(clause.meanings), 1.0) for clause in asked[:1]]),
         uses_lexicon and lexicon.is_question(plain, language),
@@ -317,10 +322,10 @@ def analyse(
 
 
 def _stress_server(asked: list[QueryTerm], index: Index) -> list[QueryTerm]:
-    """Return the words of a request in which those weigh most that are the name of a server.
+    """Return the words of a request with more weight on the name of a server.
 
-    That holds for requests of few words, such as "tools of gmail": others ask for more than to see
-    what a server has.
+    This applies to short requests, such as "tools of gmail": longer requests ask for more than the
+    tools of a server.
     """
     if not 1 < len(asked) <= _MOST_BESIDE_SERVER:
         return asked
@@ -345,7 +350,8 @@ def _is_server(words: Sequence[QueryTerm], index: Index) -> bool:
     held = compress(tools, (field & _SOURCE for field in fields))
     name = "".join([one.text for one in words])
     return any(
-        joined(index.source_ids[number]) == name for number in {*index.find_source_numbers(held)}
+        join_words(index.source_ids[number]) == name
+        for number in {*index.find_source_numbers(held)}
     )
 
 
@@ -354,15 +360,15 @@ def _detect_language(
 ) -> str | None:
     """Return the language of the *words* of *query*.
 
-    Their stop words tell it. Those of English are sure; for another language, all words must
-    speak for it, where the lexicon has it. Words of the catalogue may be names in any language.
+    It is detected by stop words. English stop words are sure; for another language, all words must
+    be evidence, if the lexicon has it. Words of the catalog may be names in any language.
     """
     if not uses_lexicon:
-        return language_of(words, index.language)
-    told = language_of(words)
-    if told == lexicon.ENGLISH:
-        return told
-    usual = stop_words_of(lexicon.ENGLISH)
+        return detect_language(words, index.language)
+    language = detect_language(words)
+    if language == lexicon.ENGLISH:
+        return language
+    usual = get_stop_words(lexicon.ENGLISH)
     foreign = lexicon.foreign_language(
         words,
         names=[word for word in words if word not in usual and index.find_word(word) >= 0],
@@ -370,19 +376,19 @@ def _detect_language(
     )
     if foreign:
         return foreign
-    told = language_of(words, index.language)
-    return lexicon.ENGLISH if told and lexicon.is_rather_english(words, told) else told
+    language = detect_language(words, index.language)
+    return lexicon.ENGLISH if language and lexicon.is_rather_english(words, language) else language
 
 
 def _read_context(
     context: str, said: Sequence[str], asked: Sequence[QueryTerm], reader: TermReader, index: Index
 ) -> list[QueryTerm]:
-    """Return the clauses of the content words of *context* that the query has not *said*.
+    """Return the clauses of the content words of *context* that are not in *said*, the query.
 
-    Together they weigh at most their part of what the words that are *asked* for weigh.
+    Together they weigh at most a fixed share of the weight of the *asked* words.
     """
     words = _distinct(word.text for word in iter_words(context) if not word.is_compound)
-    content = _content_words(words, language_of(words, index.language))
+    content = _content_words(words, detect_language(words, index.language))
     added = reader.read([word for word in content if word not in said], "context")
     query = fsum(clause.weight for clause in asked)
     weight = fsum(clause.weight for clause in added)
@@ -391,10 +397,10 @@ def _read_context(
 
 
 def _segment_words(query: str, language: str, index: Index) -> tuple[str, ...]:
-    """Return the words of a *query* in a script that is written without spaces.
+    """Return the words of a *query* in a script without spaces.
 
-    Where the texts of the catalogue have most pairs of characters of a token, these pairs are its
-    words. Those that it has, in hints too, are so in any case, in place of what they are cut into.
+    If the catalog contains most pairs of characters of a token, these pairs are its words. Tokens
+    that the catalog contains, also in hints, are words instead of their parts.
     """
     found: dict[str, None] = {}
     for token in query.split():
@@ -436,9 +442,9 @@ def _distinct(texts: Iterable[str]) -> tuple[str, ...]:
 
 
 def _content_words(words: Sequence[str], language: str | None) -> Sequence[str]:
-    """Return those of the distinct *words* that carry content.
+    """Return the distinct *words* that carry content.
 
-    A query of nothing but stop words keeps them: they are all there is to go by.
+    A query of only stop words keeps them, as its only evidence.
     """
-    stop_words = stop_words_of(language)
+    stop_words = get_stop_words(language)
     return [word for word in words if word not in stop_words] or words

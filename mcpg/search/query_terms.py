@@ -1,11 +1,11 @@
-"""Query terms: from one word of a query to the words of the catalogue that it stands for.
+"""Query terms: from one word of a query to words of the catalog.
 
-What a word stands for is tried in this order: the word itself, another form of its stem, its
-translations where the query is in another language, two words written together, what it begins,
-what it misspells. Other spellings of an English word, such as "color" of "colour", are the word
-itself. A frequent word of the language is no misspelling, and one that English has is not cut into
-two, unless a name has them side by side. Beside that, a word has related words, which bring tools
-into the pool and have features of their own.
+These are tried in order: the word itself, another form of its stem, its translations if the query
+is in another language, two words written together, words with this prefix, spelling correction.
+Other spellings of an English word, such as "color" of "colour", are the word itself. A frequent
+word of the language is not corrected, and an English word is not cut into two, unless a name has
+them side by side. A word also has related words, which bring tools into the pool and have separate
+features.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import NamedTuple, TypeAlias
 
 from mcpg.index import Index
 from mcpg.index.recipe import FIELDS, inverse_document_frequency, smoothed_idf
-from mcpg.text import lexicon, stem, stop_words_of
+from mcpg.text import get_stop_words, lexicon, stem
 from mcpg.text.spelling import allowed_edits
 from mcpg.text.words import LANGUAGES, is_near_stop_word, share_of_texts
 
@@ -26,21 +26,21 @@ _Pairs: TypeAlias = tuple[tuple[int, float], ...]
 # The meanings of a word; the terms that are related to them; those to retrieve by.
 _Related: TypeAlias = tuple[tuple[tuple[str, float], ...], _Pairs, _Pairs]
 
-# A number, or a code that the catalogue does not hold, is most often an argument, not a wish.
+# A number, or a code that is not in the catalog, is most often an argument.
 LITERAL_WEIGHT = 0.2
-# The catalogue's frequencies are smoothed by the language's as if for every document there were
-# this many of a hundred words of running text.
+# The catalog's frequencies are smoothed by the language's, as if each document came with this many
+# texts of a hundred words.
 BACKGROUND_TEXTS = 3.0
-# A word that none of so many texts holds is as rare as any.
+# A word that is in none of so many texts has the maximum rarity.
 _TEXTS = 10_000
 _TYPO_CREDIT = 0.9
 _SHORTEST_COMPOUND_PART = 3
 _NAME = 1 << FIELDS.index("name")
 _MOST_COMPLETIONS = 8
-# A related word that more documents hold finds none of them, and would take longest.
+# A related word in more documents than this retrieves none, and would be the slowest.
 _MOST_HOLDERS = 40
-# How many related words speak for the kind of operation that a word itself says nothing of, and
-# what each counts of its similarity.
+# How many related words are evidence of the kind of operation if a word itself has none, and the
+# share of its similarity that each counts.
 _MOST_RELATED_VERBS = 3
 _CREDIT_OF_RELATED_VERB = 0.6
 # Words of queries are endless, so there is a bound.
@@ -49,19 +49,19 @@ _MOST_REMEMBERED = 16_384
 
 # The roles of words that may have related ones.
 _ASKED = ("term", "unknown")
-# A word that at most this share of texts of 100 words hold says all that a word can.
+# A word in at most this share of texts of 100 words has full content.
 _TELLING_SHARE = 0.015
 
 
 class TermExpansion(NamedTuple):
-    """A word of the catalogue that a word of the query may have meant.
+    """A word of the catalog that a word of the query may mean.
 
     Attributes:
-        kind: `exact`, `stem`, `spelling`, `translation`, `compound`, `prefix` or `typo`; of related
-            words `related`.
+        kind: `exact`, `stem`, `spelling`, `translation`, `compound`, `prefix` or `typo`; `related`
+            for related words.
         distance: Edits between the two (insertion, deletion, substitution, transposition).
-        similarity: Credit for a match of it, in (0, 1]: of a translation its probability, of a
-            related word the similarity of meaning.
+        similarity: Credit for a match of it, in (0, 1]: the probability of a translation, the
+            similarity of a related word.
     """
 
     word: str
@@ -75,21 +75,21 @@ class QueryTerm(NamedTuple):
     """One word of the query that can find tools.
 
     Attributes:
-        repairs: The words of the catalogue that it stands for; none when unknown.
+        repairs: The corresponding words of the catalog; none if unknown.
         variants: The terms of these words with the credit, in (0, 1], for a match of each.
         weight: Its idf, times what its origin allows; above 0.
-        document_frequency: Number of documents that hold what it stands for, at least.
+        document_frequency: Lower bound of the number of documents with one of these words.
         role: `term`, `identifier`, `literal` or `unknown`.
-        origin: `query`, `literal` for what is added by an argument in it, or `context`.
-        meanings: The English stems that it may mean, with their probabilities; none where words
-            have no related ones.
-        related_variants: The terms of other words of the catalogue of related meaning with the
-            similarity of each, the most similar first; `related_words` returns the words.
-        retrieved_by: Those of `related_variants` that documents are retrieved by: the ones that few
-            documents hold, or all where there are no `variants`.
-        content: How much it says, in [0, 1]: below 1 for a word that is frequent in its language.
-            It is the information in its occurrence, as a share of what a telling word has (Shannon,
-            "A mathematical theory of communication", Bell System Technical Journal 27(3), 1948,
+        origin: `query`, `literal` for words from an argument in it, or `context`.
+        meanings: The English stems that it may mean, with their probabilities; none without related
+            words.
+        related_variants: The terms of related words of the catalog with the similarity of each, the
+            most similar first; `related_words` returns the words.
+        retrieved_by: The `related_variants` that retrieve documents: those in few documents, or all
+            without `variants`.
+        content: Its content, in [0, 1]: below 1 for a word that is frequent in its language. It is
+            the information in its occurrence, as a share of a specific word's (Shannon, "A
+            mathematical theory of communication", Bell System Technical Journal 27(3), 1948,
             section 6).
     """
 
@@ -107,18 +107,18 @@ class QueryTerm(NamedTuple):
 
     @property
     def kind(self) -> str | None:
-        """How the nearest word that it stands for was found, `None` when unknown."""
+        """How the nearest word of the catalog was found, `None` if unknown."""
         return self.repairs[0].kind if self.repairs else None
 
 
 class WordCache:
-    """What is known of words already, shared by the searches of an index.
+    """The cache of words, shared by the searches of an index.
 
     Attributes:
-        words: What a word became, by the word, its language, whether the lexicon was used, and its
+        words: The terms of a word, by the word, its language, whether the lexicon was used, and its
             origin.
-        stems: The terms that an English stem, by its number in the lexicon, stands for with the
-            probability of each: without foreign words of the catalogue, and with these.
+        stems: The terms of an English stem, by its number in the lexicon, with the probability of
+            each: without foreign words of the catalog, and with them.
     """
 
     def __init__(self) -> None:
@@ -137,7 +137,7 @@ class TermReader:
         self._translated_words: dict[str, tuple[int, list[tuple[str, float]]]] = {}
         self._language = language
         self._lists_stop_words = language in LANGUAGES
-        self._stop_words = stop_words_of(language)
+        self._stop_words = get_stop_words(language)
         self._uses_lexicon = uses_lexicon
         self._is_foreign = uses_lexicon and language in lexicon.FOREIGN
         self._is_english = uses_lexicon and language in (None, lexicon.ENGLISH)
@@ -149,9 +149,9 @@ class TermReader:
         self._background = language or index.language
 
     def read(self, words: Iterable[str], origin: str = "query") -> list[QueryTerm]:
-        """Return the terms of those *words* that can find tools.
+        """Return the terms of the *words* that can find tools.
 
-        Of another *origin*, `literal` or `context`, these are the ones that the catalogue holds.
+        For the *origin* `literal` or `context`, these are the words in the catalog.
         """
         found = []
         for word in words:
@@ -172,7 +172,7 @@ class TermReader:
             self._number_terms(number)
 
     def identifiers(self, wholes: Iterable[str]) -> list[QueryTerm]:
-        """Return terms of the compound identifiers that the catalogue holds as they stand."""
+        """Return terms of the compound identifiers that are in the catalog verbatim."""
         found = ((whole, self._index.find_identifier(whole)) for whole in wholes)
         return [
             self._weigh(whole, (TermExpansion(whole, term, "exact"),), "identifier")
@@ -221,7 +221,7 @@ class TermReader:
         return bool(is_spoken and self._describe_command(word))
 
     def _is_misspelt_stop_word(self, word: str, repairs: Sequence[TermExpansion]) -> bool:
-        """Return whether *word* is as near to a stop word as to any word of the catalogue."""
+        """Return whether *word* is as near to a stop word as to any word of the catalog."""
         if not self._lists_stop_words or self._is_common(word):
             return False
         distance = allowed_edits(word)
@@ -285,7 +285,7 @@ class TermReader:
         return TermExpansion(word, term, kind, distance, similarity)
 
     def _translate(self, word: str) -> tuple[TermExpansion, ...]:
-        """Return the words of the catalogue that translate *word*, from or to another language."""
+        """Return the words of the catalog that translate *word*, from or to another language."""
         if not (self._is_foreign or self._has_meanings):
             return ()
         distance, stems = 0, [(stem(word), 1.0)]
@@ -316,9 +316,9 @@ class TermReader:
         return known
 
     def _compound(self, word: str) -> tuple[TermExpansion, ...]:
-        """Find *word* as two words of the catalogue, and no stop words, written together.
+        """Find *word* as two words of the catalog, except stop words, written together.
 
-        A word that English has is so where they stand side by side in the name of a tool.
+        An English word counts only if both are side by side in the name of a tool.
         """
         is_english = self._is_english and lexicon.is_english(word, stem(word))
         shortest = _SHORTEST_COMPOUND_PART
@@ -334,7 +334,7 @@ class TermReader:
         return ()
 
     def _is_in_a_name(self, pair: tuple[int, int]) -> bool:
-        """Return whether the name of a tool has a *pair* of terms, one after the other."""
+        """Return whether the name of a tool has a *pair* of terms in sequence."""
         tools, _, fields = self._index.postings(pair[0])
         named = compress(tools, (field & _NAME for field in fields))
         rows = (self._index.names.of_tool(tool).idfs for tool in named)
@@ -363,7 +363,7 @@ class TermReader:
         meanings = tuple(self._meanings(word, repairs))
         own = dict(variants)
         found = self._similarities(meanings).items()
-        # Of a translation that is unlikely, the words related to likelier ones can say more.
+        # Words related to likelier translations can be nearer than an unlikely translation.
         nearer = [one for one in found if one[1] > own.get(one[0], 0.0)]
         ranked = tuple(sorted(nearer, key=lambda one: (-one[1], one[0])))
         if not own:
@@ -375,7 +375,7 @@ class TermReader:
     def _similarities(self, meanings: Sequence[tuple[str, float]]) -> dict[int, float]:
         """Return the terms that are related to *meanings*, with their similarities.
 
-        Of the translations of a word, whose probabilities add up, it is the expected similarity.
+        For several translations, it is the expected similarity by their probabilities.
         """
         if len(meanings) == 1 and meanings[0][1] == 1.0:
             return self._related_to(meanings[0][0])
@@ -435,7 +435,7 @@ def _credit(word: str, distance: int) -> float:
 
 
 def related_words(term: QueryTerm, index: Index) -> tuple[TermExpansion, ...]:
-    """Return the words of the catalogue that are related to *term*, the most similar first."""
+    """Return the words of the catalog that are related to *term*, the most similar first."""
     found = []
     for number, similarity in term.related_variants:
         word = index.word(index.word_of_term(number))
@@ -445,10 +445,10 @@ def related_words(term: QueryTerm, index: Index) -> tuple[TermExpansion, ...]:
 
 @lru_cache(maxsize=_MOST_REMEMBERED)
 def wanted_operation(meanings: tuple[tuple[str, float], ...]) -> tuple[float, ...]:
-    """Return what the *meanings* of a term say of the kind of operation that is wanted.
+    """Return the kind of operation that the *meanings* of a term indicate.
 
-    It is what the first of them that names one says, see `mcpg.text.lexicon.find_ratios`. Where
-    none does, it is what the words related to them say on average.
+    The first meaning that names an operation decides, see `mcpg.text.lexicon.find_ratios`. Without
+    any, it is the average of the related words.
     """
     for meaning, _ in meanings:
         if ratios := lexicon.find_ratios(meaning):

@@ -1,12 +1,11 @@
-"""Reranking: a model that a host brings orders the first matches, or finds that none fits.
+"""Reranking: a model of the host orders the first matches, or finds that none fits.
 
-The model reads texts of strangers, which may order it to rank a tool first. So it is asked twice:
-with all texts, and with names alone. A tool passes another only where both answers say so; where
-they differ, our own order decides. Among the tools is one that does nothing: an answer that prefers
-it to the best match, or that differs much from the other answer, is not believed.
+The texts of tools are untrusted and may instruct the model to rank a tool first. So it is called
+twice: with all texts, and with names only. A tool passes another only if both answers agree;
+otherwise the order of the search decides. One listed tool does nothing: if an answer prefers it to
+the best match, or the two answers differ much, both are rejected.
 
-Scores stay ours, matches that are sure keep their places, and whatever goes wrong leaves the order
-as it was.
+Scores do not change, confident matches keep their places, and errors leave the order unchanged.
 """
 
 from __future__ import annotations
@@ -34,10 +33,8 @@ SURE = 0.9
 SIGNIFICANT = 1.645
 """Standard errors by which both answers must agree more than by chance (5 %, one-sided)."""
 
-MISSING = info(
-    Code.RERANKER_MISSING, "the order is that of the search: nothing is set up to rerank it"
-)
-"""The diagnostic of a search that asks for a reranker where there is none."""
+MISSING = info(Code.RERANKER_MISSING, "not reranked: no reranker is set up")
+"""The diagnostic of a search that requests a missing reranker."""
 
 _DECOY = RerankCandidate("", "no_operation", "", "Does nothing and returns nothing.", ())
 _LONGEST_NAME, _LONGEST_TEXT = 100, 400
@@ -49,7 +46,7 @@ class RerankOutcome(NamedTuple):
 
     Attributes:
         order: The ids of the matches, best first.
-        reason: Why the order stays, "" where a model has decided.
+        reason: Why the order stays, "" if a model has decided.
     """
 
     order: tuple[str, ...]
@@ -84,7 +81,7 @@ class GuardedReranker:
         try:
             full, names = self._ask_twice(query, matches[sure:])
         except McpgError as fault:
-            message = f"the order is that of the search: {fault}"
+            message = f"not reranked: {fault}"
             return RerankOutcome(tuple(ids), str(fault), (warning(Code.RERANK_FAILED, message),))
         if not (full or names or sure):
             message = "the reranker finds that no match serves the request"
@@ -92,10 +89,10 @@ class GuardedReranker:
         return RerankOutcome((*ids[:sure], *vote(ids[sure:], full, names)))
 
     def _ask_twice(self, query: str, matches: Sequence[Match]) -> tuple[list[str], list[str]]:
-        """Return what the model makes of all texts, and of names alone, if that is to be believed.
+        """Return the model's orders by all texts and by names only.
 
         Raises:
-            McpgError: It failed, took too long, or is not believed.
+            McpgError: It failed, timed out, or its answers were rejected.
         """
         shown = [*map(_show, matches), _DECOY]
         answers: dict[int, list[str] | McpgError] = {}
@@ -138,7 +135,7 @@ class GuardedReranker:
         if work is None:
             reason = f"nothing was ranked within {seconds:g} seconds"
         elif work.fault is not None:
-            # The text of a stranger's error may hold a key: only its type is reported.
+            # An error of a model may contain a key, so only its type is reported.
             is_ours = isinstance(work.fault, McpgError)
             reason = str(work.fault) if is_ours else f"ranking ended in {type(work.fault).__name__}"
         elif not all(type(one) is str and one in known for one in work.result or ()):

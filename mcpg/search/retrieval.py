@@ -1,18 +1,17 @@
-"""Retrieval: the pool of documents that answer most of the query, and those that edges reach.
+"""Retrieval: the pool of documents that answer most of the query, and their neighbors.
 
-Each intent of a query brings its own best documents into the pool. Edges of the graph lead from the
-matches to related tools and next steps, which never displace a match.
+Each intent of a query brings its own best documents into the pool. Related tools and next steps are
+added by edges from the matches, and never displace a match.
 
 A document's lexical score is the sum, over the words of a query, of the saturated frequency of the
-best of the word's variants there, times the credit for that variant, times the word's share of the
-query's weight. Where a word has one variant, the share is in the credit for it. The words that can
-add most are added first. The sums are compared in steps of 1 / `STEPS`; ties go to the smaller
-document number.
+word's best variant, times the credit for that variant, times the word's share of the query's
+weight. If a word has one variant, the credit includes the share. The words that can add most are
+added first. The sums are compared in steps of 1 / `STEPS`; ties go to the smaller document number.
 
-Here postings are added one by one. Once the words that are left cannot lift a new document among
-the best, only documents already seen are looked up in them. `mcpg.search.array_scores` has the same
-scorer for long lists, by numpy: its products and the order of its sums are the same, and so are its
-answers, to the last bit.
+Here postings are added one by one. Once the remaining words cannot lift a new document among the
+best, only documents already seen are looked up in them. `mcpg.search.array_scores` has the same
+scorer for long lists, by numpy: its products, the order of its sums and its answers are the same,
+to the last bit.
 
 Source: Turtle & Flood, "Query evaluation: strategies and optimizations", Information Processing &
 Management 31(6), 1995 (max score).
@@ -40,20 +39,21 @@ Variants: TypeAlias = tuple[tuple[int, float], ...]
 """The terms of a word and the credit for a match of each."""
 
 Weighed: TypeAlias = tuple[float, float, Variants, int]
-"""A word: the most that it adds, above 0; what its credited impacts are multiplied by; its
-variants; the least number of their postings."""
+"""A word: its maximum contribution, above 0; the factor of its credited impacts; its variants; the
+least number of their postings.
+"""
 
 SCALE = 1 / 0xFFFF
-"""The frequency that a step of impact stands for."""
+"""The frequency of one step of impact."""
 
 STEPS: int = 10**DECIMALS
 """Sums are compared in whole parts of one in so many."""
 
-# A list this many times longer than what is looked for is searched rather than read.
+# A list this many times longer than the wanted documents is searched instead of read.
 _WORTH_SEARCHING = 40
 # Up to so many documents are looked up in the lists; more are picked out of them.
 _FEW = 1_024
-# How many times as many scores as are wanted tell what the worst wanted one is at least.
+# How many times the wanted number of scores give a lower bound of the worst wanted one.
 _SAMPLE = 3
 
 
@@ -67,8 +67,8 @@ def best_documents(
 ) -> list[int]:
     """Return the *size* documents that are not *hidden* with the best scores, the best first.
 
-    *words* are in the order in which they are added up. Where *among* names documents, no others
-    are scored.
+    *words* are in the order in which they are added up. If *among* is given, only its documents are
+    scored.
     """
     if among is not None and len(among) <= _FEW:
         scores: dict[int, float] = {}
@@ -78,7 +78,7 @@ def best_documents(
     else:
         wanted = size + (len(hidden) if among is None else 0)
         scores = _accumulate(words, lists, wanted, None if among is None else frozenset(among))
-    # Most often nothing is hidden, and then all that was scored need not be gone through.
+    # Usually nothing is hidden, and then the scores need not be filtered.
     for document in hidden.intersection(scores) if hidden else ():
         del scores[document]
     least = _nth_best(scores.values(), size) - 1 / STEPS
@@ -93,13 +93,13 @@ def _accumulate(
 ) -> dict[int, float]:
     """Score every document that can be among the best *size*, and perhaps others.
 
-    Where *among* names documents, no others are scored.
+    If *among* is given, only its documents are scored.
     """
     scores: dict[int, float] = {}
     remaining = fsum(bound for bound, _, _, _ in words)
     for bound, share, variants, postings in words:
-        # A list shorter than what has been found is read without further thought. A document that
-        # scores the same as the last of the best, once rounded, may come before it.
+        # A list shorter than the documents found is always read. A document that scores the same as
+        # the last of the best, once rounded, may come before it.
         if (
             postings > len(scores) > size
             and _nth_best(scores.values(), size) > remaining + 2 / STEPS
@@ -149,7 +149,7 @@ def _add(
 class MergedLists(dict["Variants", "dict[int, float]"]):
     """The best credited impacts of words with several variants, by document.
 
-    The intents of a query have words of the whole query, whose lists are merged once.
+    Intents share words of the query, whose lists are merged once.
     """
 
     def __init__(self, index: Index) -> None:
@@ -179,7 +179,7 @@ def _impacts(term: int, index: Index) -> Iterable[tuple[int, int]]:
 
 
 def clause_impacts(variants: Variants, wanted: Collection[int], index: Index) -> dict[int, float]:
-    """Return the best credited impact of the *variants* in those *wanted* that hold one."""
+    """Return the best credited impact of the *variants* in each *wanted* document with one."""
     best: dict[int, float] = {}
     for term, credit in variants:
         unit = credit * SCALE
@@ -214,17 +214,16 @@ def _read_impacts(wanted: Collection[int], term: int, index: Index) -> dict[int,
 _MANY = 400
 # So many postings are added one by one in the time that the import of numpy takes.
 _WORTH_IMPORTING = 2_000_000
-# In a catalogue of so many tools, most requests have long lists.
+# In a catalog of so many tools, most requests have long lists.
 _LARGE = 1_000
 
 
 class _Arrays:
-    """Decides where lists are added up by numpy.
+    """Decides whether lists are added up by numpy.
 
     Importing numpy takes as long as adding some million postings one by one. A process imports it
-    after it has added so many: one that searches a few times never does, and one that goes on loses
-    no more than it would have by importing at once. A host that prepares for many searches need not
-    wait.
+    after it has added that many: a short process never does, and a long one loses at most the time
+    of one import. A host that prepares for many searches can import it at once.
     """
 
     def __init__(self) -> None:
@@ -232,7 +231,7 @@ class _Arrays:
         self._imported: list[ModuleType | None] = []
 
     def scorer(self, postings: int) -> ModuleType | None:
-        """Return the scorer for so many *postings*, `None` where they are added one by one."""
+        """Return the scorer for so many *postings*, `None` if they are added one by one."""
         if postings < _MANY:
             return None
         if self._left > 0 and "numpy" not in sys.modules:
@@ -241,8 +240,8 @@ class _Arrays:
         return self._import()
 
     @property
-    def imported(self) -> ModuleType | None:
-        """The scorer, where it has been imported."""
+    def loaded_scorer(self) -> ModuleType | None:
+        """Return the scorer, if it has been imported."""
         return self._imported[0] if self._imported else None
 
     def prepare(self, index: Index) -> None:
@@ -252,7 +251,7 @@ class _Arrays:
             arrays.get_postings(index)
 
     def _import(self) -> ModuleType | None:
-        """Return the scorer, `None` where numpy is not installed, or broken."""
+        """Return the scorer, `None` if numpy is not installed, or broken."""
         if not self._imported:
             try:
                 from mcpg.search import array_scores  # noqa: PLC0415 - a cold search does without
@@ -267,8 +266,8 @@ ARRAYS = _Arrays()
 """Shared by all engines of a process, as imports are."""
 
 
-# Minus its score, which is its weight times that of the match it leaves; whether it is of the
-# related kind; its target, its source, its number in the index, its weight.
+# Minus its score, which is its weight times the score of its match; whether it is of the related
+# kind; its target, its source, its number in the index, its weight.
 Edge: TypeAlias = tuple[float, bool, int, int, int, float]
 
 POOL = 20
@@ -289,15 +288,15 @@ _OWN_PLACES = POOL // 2
 class Pool(NamedTuple):
     """The documents of which a search computes features, in tiers.
 
-    What is in a tier does not depend on the limit, and every document of a tier stands above those
-    of the next: so a limit only cuts.
+    The content of a tier does not depend on the limit, and every document of a tier ranks above the
+    next tier, so a limit only cuts.
 
     Attributes:
         documents: All of them, tier by tier: the first `POOL` by their words, and those that the
-            query names; where more than `POOL` are asked for, what else is among the first
-            `MAX_LIMIT`; the rest.
+            query names; with a limit above `POOL`, the rest of the first `MAX_LIMIT`; then all
+            others.
         ends: How many there are up to the end of the first tier, and of the second.
-        by_words: Those that were retrieved by their words, in the order of retrieval.
+        by_words: Documents retrieved by their words, in the order of retrieval.
     """
 
     documents: list[int]
@@ -306,7 +305,7 @@ class Pool(NamedTuple):
 
 
 def depth(limit: int) -> int:
-    """Return how many documents are retrieved where at most *limit* are asked for."""
+    """Return how many documents are retrieved for a *limit*."""
     return POOL if limit <= POOL else MAX_LIMIT
 
 
@@ -337,12 +336,12 @@ def retrieve_for_each(
     size: int,
     among: Collection[int] | None = None,
 ) -> list[int]:
-    """Return the *size* documents with the best lexical scores, those of each intent among them.
+    """Return the *size* documents with the best lexical scores, including the best of each intent.
 
-    The first `POOL` hold the best of the whole request and of each intent, whatever the *size*,
-    which is at least that; the rest follows them. Only without intents the order is that of the
-    scores, which lie in [0, 1], or a little above with context; ties go to the smaller document
-    number. Where *among* names documents, no others are retrieved.
+    The first `POOL` contain the best of the whole request and of each intent, whatever the *size*,
+    which is at least `POOL`; the rest follows. Without intents, the order is by score, in [0, 1],
+    or a little above with context; ties go to the smaller document number. If *among* is given,
+    only its documents are retrieved.
     """
     hidden = frozenset(excluded)
     lists = MergedLists(index)
@@ -423,9 +422,9 @@ def expand(
 ) -> tuple[list[Edge], list[Edge]]:
     """Return the edges to at most *limit* related and *limit* next-step documents of *primaries*.
 
-    They reach no primary, which have scores, no *excluded* document and none that is *shown*
-    already, none that is not *within* those, where they are given, and no document twice: it is
-    reached by its strongest edge, by one to a next step before a related one of the same strength.
+    Primaries, which have scores, *excluded* and *shown* documents and, if given, documents not in
+    *within* are left out. Each document is reached only by its strongest edge; of equal ones, a
+    next step comes before a related tool.
     """
     taken = {document for document, _ in primaries}.union(shown)
     best: dict[int, Edge] = {}

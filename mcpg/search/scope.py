@@ -1,8 +1,8 @@
-"""Filters: which tools a search may offer, by their source, their category, and whether they read.
+"""Filters: the tools that a search may offer, by source, category, and whether they only read.
 
-A filter decides before tools are ranked: what it leaves out is no candidate, no related tool, no
-next step and no prerequisite. What a query means, such as how rare its words are and what a
-misspelt one stands for, is still decided by the whole catalogue.
+A filter applies before ranking: a tool that it leaves out is not a candidate, related tool, next
+step or prerequisite. The meaning of a query, such as the rarity of its words and corrections of
+spelling, still depends on the whole catalog.
 
 Names match in any case. Of several sources, or several categories, one is enough; a tool must pass
 every kind of condition that is set.
@@ -21,7 +21,7 @@ from mcpg.errors import Code, Diagnostic, warning
 from mcpg.index import Index
 from mcpg.index.layout import ABSENT, READS, WRITES, StaleIndexError
 from mcpg.search.results import SearchRequest
-from mcpg.text import joined, split_words, stem
+from mcpg.text import join_words, split_words, stem
 from mcpg.text.spelling import suggest
 from mcpg.values import DECIMALS
 
@@ -33,9 +33,9 @@ Nearness: TypeAlias = tuple[float, float, float]
 """The features `contextEdge`, `contextWalk` and `contextSource` of a tool, each in [0, 1]."""
 
 MOST_TOOLS = 64
-"""The most context tools of a request over MCP, and the most unknown ones that are reported."""
+"""The most context tools of a request over MCP, and the most unknown names that are reported."""
 
-# To do a similar job says less of what comes next than to come next.
+# A similar tool is weaker evidence of the next call than a next step.
 _RELATED_CREDIT = 0.5
 _RETURN = 0.2
 _LEAST_LEFT = 1e-3
@@ -64,7 +64,7 @@ class ContextGraph:
                 if credited > self._edges.get(other, 0.0) and other not in self._in_use:
                     self._edges[other] = credited
         self._walked = self._walk()
-        # It says more of a tool to be of a source in use, the rarer that is.
+        # The smaller a source in use, the more it counts.
         size, everything = len(index), index.find_source_numbers(range(len(index)))
         self._sources = {
             source: log((size + 1) / (everything.count(source) + 1)) / log(size + 1)
@@ -105,7 +105,7 @@ class ContextGraph:
             for other, weight in around.items():
                 before = left.get(other, 0.0)
                 left[other] = before + mass * weight / degree
-                # What has enough of it is queued.
+                # Tools with enough of it are queued.
                 least = _LEAST_LEFT * max(1, len(self._around(other)))
                 if before < least <= left[other]:
                     queue.append(other)
@@ -141,7 +141,7 @@ def context_numbers(names: Iterable[str], index: Index) -> tuple[dict[int, str],
         if number == ABSENT and tool_name:
             named = (
                 one
-                for one in index.exact(joined(tool_name))
+                for one in index.exact(join_words(tool_name))
                 if (index.source_id(one), index.tool_name(one)) == (source, tool_name)
             )
             number = next(named, ABSENT)
@@ -179,7 +179,7 @@ def _find_sharing_words(name: str, index: Index) -> list[int]:
         if term != ABSENT:
             terms.add(term)
     rarest = sorted((index.document_frequency(term), term) for term in terms)
-    shared = dict.fromkeys(index.exact(joined(name)), 1.0)
+    shared = dict.fromkeys(index.exact(join_words(name)), 1.0)
     for holders, term in rarest:
         if len(shared) >= _MOST_SHARING:
             break
@@ -268,7 +268,7 @@ def filter_tools(
     categories: Sequence[str] = (),
     read_only: bool = False,
 ) -> tuple[tuple[Tool, ...], tuple[Diagnostic, ...]]:
-    """Return those of *tools* that pass a filter, as that of a search, with its diagnostics."""
+    """Return the *tools* that pass a filter, as in a search, with its diagnostics."""
     wanted, among = _fold_names(sources), _fold_names(categories)
     passing = tuple(
         tool
@@ -312,7 +312,7 @@ def _warn_of_filter(
     *,
     lacks_hints: bool,
 ) -> Iterator[Diagnostic]:
-    """Yield a warning for each *unknown* name, or else one that says why nothing is left.
+    """Yield a warning for each *unknown* name, or else a warning why nothing is left.
 
     *passing* tools pass the filter, disabled ones too, *allowed* ones may be offered; it
     *lacks_hints* if read-only tools are wanted, and no tool has the hint.
@@ -323,7 +323,7 @@ def _warn_of_filter(
         return
     reason = "the tools that pass it are disabled by default" if passing else "no tool passes it"
     if lacks_hints:
-        reason = "no tool of the catalogue has the hint that it only reads"
+        reason = "no tool of the catalog is marked as read-only"
     yield warning(Code.FILTER_EMPTY, f"the filter leaves no tool: {reason}")
 
 

@@ -56,10 +56,10 @@ MOST_TOOLS = 4_096
 """Tools are read ahead where there are up to so many; each takes about six kilobytes."""
 
 MOST_WORDS = 4_096
-"""What so many words stand for is read ahead, the most frequent; each takes about two kilobytes."""
+"""The number of most frequent words that are read ahead; each takes about two kilobytes."""
 
 MOST_FREQUENT = 4_096
-"""So many words of the language of the catalogue are read as well, the most frequent ones."""
+"""The number of most frequent words of the catalog's language that are also read ahead."""
 
 MOST_POSTINGS = 262_144
 """Postings are read ahead where there are up to so many; each takes about a hundred bytes."""
@@ -69,26 +69,26 @@ _TABLES = ("keys", "phrases", "terms", "words")
 
 _Variants: TypeAlias = tuple[tuple[int, float], ...]
 
-# Tools of which what is shown is kept once it has been read.
+# The number of tools whose shown texts are kept after their first use.
 _MOST_CARDS = 4_096
-# Edges of which it is kept likewise.
+# The same for edges.
 _MOST_EDGES = 4_096
 _FIELD_BITS = [(1 << number, name) for number, name in enumerate(FIELDS)]
 _NO_EVIDENCE = Evidence()
-# Words of a query that a warning names, and what each says at least: "please" is none.
+# Words of a query that a warning names, and their least content, which excludes "please".
 _MOST_WORDS_NAMED = 3
 _LEAST_CONTENT = 0.8
-# Filters of which what they leave is kept.
+# The number of filters whose results are kept.
 _MOST_FILTERS = 8
 
 
 class Searcher:
-    """Searches one index; what it answers never changes.
+    """Searches one index; its answers never change.
 
-    Every method raises `StaleIndexError` when it comes upon a damaged part of the index.
+    Every method raises `StaleIndexError` if it reads a damaged part of the index.
 
     Attributes:
-        services: What may be used beside the index; `None` for nothing.
+        services: Services beside the index; `None` for none.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class Searcher:
     ) -> None:
         """Prepare to search *index*.
 
-        Of an id, *describe* gives the whole tool, *view* what lists show of it, for matches.
+        *describe* returns the whole tool of an id, *view* the part that lists show.
         """
         self.index = index
         self.services = services
@@ -109,9 +109,9 @@ class Searcher:
         self._view = view
         self._disabled = frozenset(index.iter_disabled_tools())
         self._filtered: dict[tuple[object, ...], FilterResult] = {}
-        # Shared between threads: whoever comes second finds or makes the same.
+        # Shared between threads, which all compute the same values.
         self._memo = WordCache()
-        # For searches that include disabled tools, and for those that do not.
+        # For searches with and without disabled tools.
         self._sources: dict[bool, GuardedSource] = {}
         self._semantics: IndexVectors | None = None
         self._normalizer: GuardedNormalizer | None = None
@@ -122,7 +122,7 @@ class Searcher:
         self._needs = NeedCache()
 
     def read_ahead(self) -> None:
-        """Read what searches look up, as far as it is kept."""
+        """Read the data that searches look up, as far as it is cached."""
         index = self.index
         ARRAYS.prepare(index)
         lexicon.read_ahead()
@@ -132,7 +132,7 @@ class Searcher:
         if len(index.section("postings")) <= MOST_POSTINGS:
             for term in range(len(index.texts("terms"))):
                 index.impacts(term)
-        # The words of the catalogue, and the usual ones of its language, are read as of queries.
+        # The words of the catalog, and frequent words of its language, are read like a query.
         terms = index.section("words.term")
         numbers = sorted(range(len(terms)), key=lambda word: -index.document_frequency(terms[word]))
         language = index.language or lexicon.ENGLISH
@@ -174,7 +174,7 @@ class Searcher:
         diagnostics: tuple[Diagnostic, ...],
         trace: Trace | None = None,
     ) -> tuple[SearchResult, RankedList | None]:
-        """Answer *request* by its query as it stands; *diagnostics* lead those of the result."""
+        """Answer *request* by its query, not rewritten; *diagnostics* precede the result's."""
         if not self.has_tools(request):
             nothing = SearchResult(request.query, request.strategy, RankingMode.EMPTY)
             return nothing._replace(diagnostics=diagnostics), None
@@ -197,9 +197,9 @@ class Searcher:
         trace: Trace | None = None,
         vectors: SearchVectors | None = None,
     ) -> tuple[RankedList, tuple[Diagnostic, ...]]:
-        """Rank tools by the query of *request* as it stands; return the diagnostics as well.
+        """Rank tools by the query of *request*, not rewritten; also return the diagnostics.
 
-        *vectors* are those of the search of which this is a part, if any.
+        *vectors* are the vectors of the enclosing search, if any.
         """
         selection = self.selection(request)
         search = self.search(request, trace, selection)
@@ -222,7 +222,7 @@ class Searcher:
         trace: Trace | None = None,
         selection: CandidateSelection | None = None,
     ) -> Search:
-        """Return what the stages of the pipeline are given for *request*."""
+        """Return the input of the stages of the pipeline for *request*."""
         excluded, memo = self.excluded_tools(request), self._memo
         filtered = self.apply_filter(request)
         allowed = filtered.allowed if filtered else None
@@ -294,7 +294,7 @@ class Searcher:
         within = frozenset().union(*windows) if len(windows) == len(rankings) else None
         analysis, excluded = rankings[0].analysis, self.excluded_tools(request)
         needed = prerequisites(
-            # Where vectors rank alone, the graph adds nothing.
+            # If only vectors rank, the graph adds nothing.
             choose_goals(primaries) if within is None or within else [],
             self.index,
             literals=analysis.literals,
@@ -315,7 +315,7 @@ class Searcher:
         return needed, related, next_steps
 
     def apply_filter(self, request: SearchRequest) -> FilterResult | None:
-        """Return what the filter of *request* leaves, `None` where none is set."""
+        """Return what the filter of *request* leaves, `None` if none is set."""
         if not request.is_filtered:
             return None
         conditions = request.sources, request.categories, request.read_only
@@ -343,7 +343,7 @@ class Searcher:
         return frozenset() if request.include_disabled else self._disabled
 
     def disabled_by_hints(self, request: SearchRequest) -> frozenset[int]:
-        """Return those of them that pass the filter."""
+        """Return the tools disabled by hints that pass the filter."""
         filtered = self.apply_filter(request)
         if filtered is not None:
             return filtered.passing - filtered.allowed
@@ -394,8 +394,8 @@ class Searcher:
         negative, is_related, target, source, number, weight = edge
         via = self._vias.get(number)
         if via is None:
-            said = "related" if is_related else "a next step"
-            reason = self.index.reason(number) or f"its document names it as {said}"
+            role = "related" if is_related else "a next step"
+            reason = self.index.reason(number) or f"its document names it as {role}"
             kind, before = RELATED if is_related else NEXT_STEP, self.index.tool_id(source)
             via = LinkReason(kind, before, reason, weight)
             if len(self._vias) < _MOST_EDGES:
@@ -437,9 +437,9 @@ class Searcher:
     def _evidence(
         self, candidate: Candidate, texts: Sequence[str], variants: Sequence[_Variants]
     ) -> Evidence:
-        """Return what of the query *candidate* answers.
+        """Return the parts of the query that *candidate* answers.
 
-        *texts* are the words of the query, *variants* the terms that each of them stands for.
+        *texts* are the words of the query, *variants* the terms of each.
         """
         held: Sequence[float] = candidate.impacts
         answered = held

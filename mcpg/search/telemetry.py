@@ -27,10 +27,10 @@ _WITH_GRAPH = frozenset({RankingMode.GRAPH, RankingMode.HYBRID})
 
 
 class Timings(Trace):
-    """Times the stages of one search, those that failed as well, and counts what vectors cost.
+    """Times the stages of one search, including failed ones, and counts the tokens of vectors.
 
     Attributes:
-        tokens: Tokens that vectors of the query have cost, `None` where it is unknown.
+        tokens: Tokens used for vectors of the query, `None` if unknown.
         of_vectors: Seconds of each stage that made or compared vectors.
         of_graph: Seconds of each other stage.
     """
@@ -81,13 +81,13 @@ def search_facts(result: SearchResult, timings: Timings, context_tools: int = 0)
 
 
 def build_facts(index: Index) -> BuildFacts:
-    """Return the facts about *index* for an observer, before anybody has asked for vectors."""
+    """Return the facts about *index* for an observer, before vectors are needed."""
     whole = focused_graph(range(len(index)), index)
     return BuildFacts(len(index), None, whole.nodes, whole.edges)
 
 
 def observe_vectors(observer: Observer, find: Callable[[], BuiltVectors]) -> BuiltVectors:
-    """Have *find* find or make the vectors of an index, and tell *observer*."""
+    """Find or make the vectors of an index with *find*, and report to *observer*."""
     with GuardedObserver.of(observer).vectors() as tell, counted_tokens() as tokens:
         built = find()
         tools = len(built.vectors)
@@ -96,7 +96,7 @@ def observe_vectors(observer: Observer, find: Callable[[], BuiltVectors]) -> Bui
 
 
 def observe_index(observer: Observer, make: Callable[[], Index]) -> Index:
-    """Have *make* make an index, and tell *observer*."""
+    """Make an index with *make*, and report to *observer*."""
     with GuardedObserver.of(observer).build() as tell:
         index = make()
         tell(build_facts(index))

@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class QueryRewrite:
-    """What the query became before it was split into words that find tools.
+    """The query before it was split into words that find tools.
 
     Attributes:
         normalized: The query in compatibility form and without case (NFKC, case folding).
-        tokens: Its words in order of place, repeated ones too; the whole form of an identifier
-            stands beside its parts.
+        tokens: Its words in order, including repeated ones; the whole form of an identifier is
+            beside its parts.
         sentences: The words of each sentence that can find tools; none for a single sentence.
         names: The joined forms under which tools with exactly these names were looked up.
-        catalogue_language: Language of the tools' descriptions, `None` when unknown.
+        catalog_language: Language of the tools' descriptions, `None` when unknown.
     """
 
     normalized: str
@@ -40,20 +40,19 @@ class QueryRewrite:
 
 @dataclass(frozen=True, slots=True)
 class QueryWord:
-    """What became of one word of the query.
+    """The treatment of one word of the query.
 
     Attributes:
         text: The word as the query has it, folded.
-        role: `term`, `identifier` (several words written as one name), `function word`,
-            `literal` (an argument, as a whole), or `unknown` (no word of the catalogue is near
-            it).
-        origin: `query`, `literal` for what is added by a literal, `context`, or `rewrite` for a
-            word of the rewritten query.
-        weight: Its share of what a perfect match would explain, in [0, 1].
-        document_frequency: Number of tools that hold it or a repair of it in their text, or in
+        role: `term`, `identifier` (several words written as one name), `function word`, `literal`
+            (an argument, as a whole), or `unknown` (near no word of the catalog).
+        origin: `query`, `literal` for words from a literal, `context`, or `rewrite` for a word of
+            the rewritten query.
+        weight: Its share of a perfect match, in [0, 1].
+        document_frequency: Number of tools that contain it or a repair of it in their text, or in
             their hints, whichever is greater.
-        repairs: The catalogue's words it stands for, nearest first.
-        related: Other words of the catalogue of related meaning, the most similar first.
+        repairs: The corresponding words of the catalog, nearest first.
+        related: Related words of the catalog, the most similar first.
         literal: The kind of a literal, such as `path` or `date`; `None` for words.
     """
 
@@ -116,10 +115,10 @@ class CalibrationInput:
 
 @dataclass(frozen=True, slots=True)
 class AnswerableExplanation:
-    """The probability that the catalogue answers the request at all.
+    """The probability that the catalog answers the request at all.
 
     Attributes:
-        intercept: The logit where every input is 0.
+        intercept: The logit if every input is 0.
         logit: The intercept and all contributions together.
         probability: The logistic function of it, in [0, 1].
     """
@@ -132,15 +131,15 @@ class AnswerableExplanation:
 
 @dataclass(frozen=True, slots=True)
 class CalibrationExplanation:
-    """How a score came out of what the query and the match show of each other.
+    """How a score was calibrated.
 
     Attributes:
-        intercept: The logit where every input is 0.
+        intercept: The logit if every input is 0.
         logit: The intercept and all contributions together.
         answerable: The factor of the logistic function of the logit; `None` with vectors.
-        probability: What the model makes of the match by itself, in [0, 1]: their product.
-        capped_by: Id of the better ranked match whose lower probability became the score,
-            because scores never rise down the ranks; `None` where the score is the probability.
+        probability: The model's probability for the match by itself, in [0, 1]: their product.
+        capped_by: Id of the better ranked match whose lower probability became the score, because
+            scores never rise down the ranks; `None` if the score is the probability.
     """
 
     inputs: tuple[CalibrationInput, ...]
@@ -156,10 +155,10 @@ class FoundBy:
     """The place of a match in one of two searches whose results were merged.
 
     Attributes:
-        text: What was searched: `query`, as it was given, or its `rewrite`.
-        rank: The place of the match there, from 1.
-        weight: How much of that score counts; all weights times scores add up to the score, which
-            is at most that of the match above.
+        text: The searched text: `query`, as given, or its `rewrite`.
+        rank: The rank of the match in it, from 1.
+        weight: Weight of its score; all weights times scores add up to the score, which is at most
+            the score of the match above.
     """
 
     text: str
@@ -170,18 +169,18 @@ class FoundBy:
 
 @dataclass(frozen=True, slots=True)
 class MatchExplanation:
-    """Why one match stands where it stands.
+    """The explanation of one match's rank.
 
     Attributes:
         fused_score: The score it was ranked by; the sum of its contributions.
-        nearness: Cosine of its meaning and the query's; 0 where either is unknown, and where a tool
-            has all words of the query.
+        nearness: Cosine of its meaning and the query's; 0 if either is unknown, or if a tool has
+            all words of the query.
         contributions: Summands of the fused score, largest first.
-        terms: Words that matched, largest contribution first. Those of kind `related` sum to the
+        terms: Words that matched, largest contribution first. Words of kind `related` sum to the
             features `related` and `relatedName`, the others to `bm25f`.
-        calibration: How the fused score and what led to it became the score.
-        found_by: Where the searches of a query and of its rewrite put it; all else is of the
-            one that counts more. Empty where nothing was rewritten.
+        calibration: How the fused score and its inputs became the score.
+        found_by: Its ranks in the searches of a query and of its rewrite; all other members
+            describe the search that counts more. Empty if nothing was rewritten.
     """
 
     tool_id: str
@@ -195,7 +194,7 @@ class MatchExplanation:
     found_by: tuple[FoundBy, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what a match of `search` has besides: the summands, at full precision."""
+        """Return the additional members of a match: the summands, at full precision."""
         without = ("tool_id", "score") if self.found_by else ("tool_id", "score", "found_by")
         calibration: JsonObject = {"intercept": self.calibration.intercept}
         calibration |= to_json(self.calibration, {"name": "input"})
@@ -224,10 +223,10 @@ class ExpansionExplanation:
 
 @dataclass(frozen=True, slots=True)
 class ModelExplanation:
-    """The fitted numbers that ranked, as the index holds them.
+    """The fitted numbers that ranked, from the index.
 
     Attributes:
-        provenance: What it was fitted on, how, and how well.
+        provenance: Its data, method and quality.
         weights: The weight of each feature in the fused score.
         intercept: The calibration's logit where every input is 0.
     """
@@ -239,7 +238,7 @@ class ModelExplanation:
     coefficients: dict[str, float]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fitted numbers and where they come from as a JSON object."""
+        """Return the fitted numbers and their origin as a JSON object."""
         calibration = to_json(self, without=("name", "provenance", "weights"))
         return to_json(self, without=("intercept", "coefficients")) | {"calibration": calibration}
 
@@ -267,9 +266,9 @@ class FilterExplanation:
     """The filter of a search.
 
     Attributes:
-        read_only: Whether it leaves only tools that say that they only read.
-        tools: How many tools it leaves, without disabled ones unless these are included.
-        of: How many tools the catalogue has.
+        read_only: Whether it keeps only tools that are marked read-only.
+        tools: How many tools it keeps, without disabled tools unless these are included.
+        of: How many tools the catalog has.
     """
 
     sources: tuple[str, ...]
@@ -286,7 +285,7 @@ class Explanation(NamedTuple):
         result: What the same search answers.
         normalized_query: The rewritten query, `None` when it was not rewritten.
         model: The fitted numbers that ranked, `None` when browsing.
-        tool: Why the tool that was asked about is where it is; `None` when none was.
+        tool: The explanation of the tool in question, `None` without one.
     """
 
     result: SearchResult
@@ -345,7 +344,7 @@ class Trace:
 
 
 class StageClock:
-    """Tells how many seconds what stands inside takes, of what fails only if *always*.
+    """Measures the seconds of its block; of a block that fails only if *always*.
 
     A generator would take longer than some stages.
     """
@@ -368,8 +367,8 @@ class FeatureGap:
     """One summand of the fused scores of two tools.
 
     Attributes:
-        own: What it gives to the tool that was asked about.
-        other: What it gives to the other tool.
+        own: The contribution to the tool in question.
+        other: The contribution to the rival.
     """
 
     feature: str
@@ -378,7 +377,7 @@ class FeatureGap:
 
     @property
     def difference(self) -> float:
-        """How far the other tool is ahead by it; below 0 where it is behind."""
+        """How far the rival is ahead by it; below 0 if it is behind."""
         return self.other - self.own
 
 
@@ -388,8 +387,8 @@ class WordGap:
 
     Attributes:
         share: Its share of the query, weighed by idf, in [0, 1].
-        own: What of that share the tool that was asked about answers; 0 when it lacks the word.
-        other: What of that share the other tool answers.
+        own: The part of that share that the tool in question answers; 0 if it lacks the word.
+        other: The rival's part of that share.
     """
 
     query: str
@@ -400,13 +399,13 @@ class WordGap:
 
 @dataclass(frozen=True, slots=True)
 class Rival:
-    """A tool that stands above the one that was asked about.
+    """A tool that ranks above the tool in question.
 
     Attributes:
-        gap: Its fused score less that of the tool that was asked about. Below 0 where that one
-            is not in the pool, because its words alone did not bring it that far.
+        gap: Its fused score less the fused score of the tool in question. Below 0 if that tool is
+            not in the pool, because its words did not retrieve it.
         because: The reasons in sentences, the weightiest first.
-        features: What the gap is the sum of (within 1e-9), the largest difference first.
+        features: The summands of the gap (within 1e-9), the largest difference first.
         words: The words of the query in both, in the query's order.
     """
 
@@ -422,16 +421,16 @@ class Rival:
 
 @dataclass(frozen=True, slots=True)
 class Retrieval:
-    """How a tool came through retrieval, by the words of the query and words related to them.
+    """How a tool was retrieved, by the words of the query and related words.
 
     Attributes:
         is_pooled: Whether it is in the pool.
-        lexical: Its lexical score; 0 when it holds no word of the query.
-        place: Its place by these words, from 1; `None` when it is not retrieved, or when so many
-            are that places are not counted.
-        retrieved: How many tools were retrieved, as far as places are counted.
+        lexical: Its lexical score; 0 if it contains no word of the query.
+        place: Its rank by these words, from 1; `None` if it is not retrieved, or if too many are to
+            count ranks.
+        retrieved: How many tools were retrieved, as far as ranks are counted.
         pool: Size of the pool, without the tools that the query names.
-        last: Lexical score of the last tool of these; 0 when fewer were found.
+        last: Lexical score of the last tool of the pool; 0 if the pool is not full.
     """
 
     is_pooled: bool
@@ -447,10 +446,9 @@ class HintSuggestion:
     """A change to the hints of a tool that would lift it.
 
     Attributes:
-        hints: What to add: `keywords` and `aliases`, and `enabled_by_default` for a tool that is
-            disabled.
-        rank_after: The tool's rank for the same query once this is done.
-        is_verified: Whether the catalogue was compiled with the change, and searched, to see.
+        hints: Hints to add: `keywords` and `aliases`, and `enabled_by_default` for a disabled tool.
+        rank_after: The tool's rank for the same query after the change.
+        is_verified: Whether the change was verified by compiling and searching the catalog with it.
     """
 
     hints: Hints
@@ -473,22 +471,22 @@ class HintSuggestion:
 
 @dataclass(frozen=True, slots=True)
 class RankExplanation:
-    """Why one tool is where it is.
+    """The explanation of one tool's rank.
 
     Attributes:
-        rank: Its rank, from 1; `None` when the search does not find it, or only beyond `ranked`.
-        ranked: How many tools were ranked to tell.
-        score: Its calibrated score there; 0 without a rank.
-        fused_score: The score that it is ranked by, found by looking at it closely in any case.
-        is_hidden: Whether the search leaves it out because it is disabled by default. All else is
-            said as if it were enabled.
+        rank: Its rank, from 1; `None` if the search does not find it, or only beyond `ranked`.
+        ranked: How many tools were ranked.
+        score: Its calibrated score; 0 without a rank.
+        fused_score: The score that it is ranked by, computed even if it is not a candidate.
+        is_hidden: Whether the search leaves it out because it is disabled by default. All other
+            members assume that it is enabled.
         is_named: Whether the query spells its id, name, title or an alias.
-        missing: Words of the query that it lacks, the weightiest first.
-        above: The first tool and the one directly above it; none when it is first.
-        change: What would lift it; `None` when it is first already, or nothing found would.
-        remark: Why there is no change, or why the change does not make it first; "" else.
-        unmet: Why the filter leaves it out, one reason for each condition that it does not meet.
-            All else is said as if it did.
+        missing: Words of the query that it lacks, the heaviest first.
+        above: The first tool and the tool directly above it; none if it is first.
+        change: A change that would lift it; `None` if it is first already, or none was found.
+        remark: Why a change is missing or does not make it first, or "".
+        unmet: Why the filter leaves it out, one reason for each unmet condition. All other members
+            assume that it passes.
     """
 
     tool_id: str

@@ -1,4 +1,4 @@
-"""Listed servers as items: what is searched of them, and how one is found by its name."""
+"""Listed servers as items: their searched texts, and look-up by name."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mcpg.text.json_values import JsonObject
 from mcpg.values import join_choices
 
 _TYPES = {MCP_SERVER: "server", AGENT: "agent", SKILL: "skill"}
-"""What media types are called in lists."""
+"""The names of media types in lists."""
 
 _NAMED = 5
 _SHOWN = 120
@@ -89,7 +89,7 @@ class ListedServers:
         self.by_id = {tool.id: servers[tool.key] for tool in tools}
 
     def find_named(self, name: str) -> ListedServer:
-        """Return the one server that *name* means: its name, `CATALOG::NAME`, an id or a glob.
+        """Return the server called *name*: its name, `CATALOG::NAME`, an id or a glob.
 
         Raises:
             NotFoundError: No server is called so, or several are.

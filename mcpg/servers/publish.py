@@ -1,7 +1,7 @@
 """Catalogs for others: entries of Agentic Resource Discovery, written and searched.
 
-The specification is a draft that moves; what it calls things stands here alone. Entries follow 0.91
-and are valid by 0.9 as well.
+The specification is a changing draft; its names are only used here. Entries follow 0.91 and are
+also valid by 0.9.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from mcpg.values import format_count
 _NO_DOMAIN = re.compile("[^a-zA-Z0-9.-]+")
 
 SPEC_VERSION = "1.0"
-"""Version that manifests of 0.9 state; 0.91 ignores it."""
+"""Version in manifests of 0.9; 0.91 ignores it."""
 
 FEWEST_QUERIES, MOST_QUERIES = 2, 5
 """How many representative queries an entry should have."""
@@ -43,11 +43,11 @@ _DOMAIN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Publisher:
-    """Who publishes a catalog.
+    """The publisher of a catalog.
 
     Attributes:
         domain: The domain that all identifiers begin with.
-        url: Where `mcpg serve --http` is reached, "" where nothing is served.
+        url: The address of `mcpg serve --http`, "" if nothing is served.
     """
 
     domain: str
@@ -61,7 +61,7 @@ def check_domain(domain: str) -> str:
     """Return *domain* in lower case.
 
     Raises:
-        UsageError: It is no domain name.
+        UsageError: It is not a domain name.
     """
     found = domain.strip().rstrip(".").lower()
     if not _DOMAIN.fullmatch(found):
@@ -72,7 +72,7 @@ def check_domain(domain: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Publication:
-    """A manifest, and what was noticed about its entries."""
+    """A manifest, and notices about its entries."""
 
     manifest: JsonObject
     diagnostics: tuple[Diagnostic, ...] = ()
@@ -85,8 +85,8 @@ def make_manifest(
 
     Args:
         tools: The tools; disabled ones are left out.
-        publisher: Who publishes it.
-        generated: Whether example requests that a language model wrote count as well.
+        publisher: The publisher.
+        generated: Whether to include example requests that a language model wrote.
     """
     entries: list[JsonValue] = []
     noticed: list[Diagnostic] = []
@@ -120,7 +120,7 @@ def make_entries(
 ) -> dict[str, JsonObject]:
     """Return an entry for each server of *tools*, without its address, by source id in order.
 
-    The arguments are those of `make_manifest`.
+    The arguments are as for `make_manifest`.
     """
     servers: defaultdict[str, list[Tool]] = defaultdict(list)
     for tool in tools:
@@ -135,7 +135,7 @@ def make_entries(
 
 
 def _with_address(entry: JsonObject, publisher: Publisher) -> JsonObject:
-    """Return the entry of a server with the address at which *publisher* serves it, if at all."""
+    """Return the entry of a server with its address at *publisher*, if any."""
     card = entry["data"]
     if not publisher.url or not isinstance(card, dict):
         return entry
@@ -211,7 +211,7 @@ class RegistryRequest:
 
     @property
     def digest(self) -> str:
-        """What tells the request from others, whatever page it asks for."""
+        """The digest of the request without its page."""
         terms = sorted((path, sorted(values)) for path, values in self.filter.items())
         text = write_json([self.text, terms]).encode(errors="surrogatepass")
         return hashlib.sha256(text).hexdigest()[:16]
@@ -237,7 +237,7 @@ def parse_request(body: JsonValue) -> RegistryRequest:
     """Read the body of `POST /search`.
 
     Raises:
-        RequestError: It is malformed, or filters by what entries never have.
+        RequestError: It is malformed, or filters by a member that entries never have.
     """
     if not isinstance(body, dict) or not isinstance(query := body.get("query"), dict):
         raise RequestError("`query` is not an object")
@@ -289,8 +289,8 @@ def answer_request(
     Args:
         engine: Searches the tools.
         entries: The `make_entries` of these.
-        request: What is searched for.
-        publisher: Who answers.
+        request: The request.
+        publisher: The publisher.
     """
     own = _rank_servers(engine, entries, request.text)
     found = [(score, _with_address(entry, publisher)) for score, entry in own]
@@ -337,7 +337,7 @@ def _rank_listed(engine: Engine, text: str) -> Iterator[tuple[int, JsonObject]]:
 
 
 def entry_of_listed(server: ListedServer) -> JsonObject:
-    """Return a listed server as an entry, as its own catalog has it as far as that is known."""
+    """Return a listed server as an entry, with the known members of its own catalog."""
     identifier = server.identifier
     if not identifier:
         owner, _, name = server.name.rpartition("/")
@@ -369,7 +369,7 @@ def _fits(entry: JsonObject, terms: Mapping[str, frozenset[str]]) -> bool:
 
 
 def _read_path(entry: JsonObject, path: str) -> Iterator[str]:
-    """Yield the texts at a path of terms, those of any item where there is a list."""
+    """Yield the texts at a path of terms, for each item of a list."""
     if path == "publisher":
         yield from str(entry["identifier"]).split(":")[2:3]
         return

@@ -1,7 +1,7 @@
-"""What mcpg shows, as blocks, and its HTML reports.
+"""Output of mcpg as blocks, and its HTML reports.
 
-Pure functions from JSON objects to blocks and text. Nothing here reads a catalogue or a disk, and
-nothing in a catalogue can become markup or script here.
+Pure functions from JSON objects to blocks and text. They do not read catalogs or disks, and text of
+a catalog cannot become markup or script.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Plans for people and for programs that draw: blocks, an HTML report, Mermaid, DOT."""
+"""Plans as blocks, an HTML report, Mermaid and DOT."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ _SHORT, _LONG = 60, 240
 def plan_blocks(data: Json, *, explains: bool = True) -> list[Block]:
     """Return *data*, an object of the schema `mcpg/plan/1`, as blocks without its diagnostics.
 
-    What *explains* its tasks is left out where that is not asked for.
+    Unless *explains*, the explanations of tasks are left out.
     """
     facts = FactList(tuple(_list_plan_facts(data)))
     blocks: list[Block] = [Section("goal", "Goal", (facts,), heading="")]
@@ -147,7 +147,7 @@ def plan_blocks(data: Json, *, explains: bool = True) -> list[Block]:
 
 
 def tasks_table(data: Json) -> Table:
-    """Return the tasks of *data* as a table: when each comes, what it is, why it is there."""
+    """Return the tasks of *data* as a table: order, tool and reason."""
     steps = {name: step for step, layer in enumerate(data["layers"], 1) for name in layer}
     rows = tuple(
         (

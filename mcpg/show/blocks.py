@@ -1,8 +1,8 @@
-"""What is shown to people, before it is text, Markdown or HTML.
+"""Blocks: output before it becomes text, Markdown or HTML.
 
 A view is a function from a JSON object that mcpg prints to blocks. Three renderers write them:
-`mcpg.cli.render` as text and as Markdown, and `mcpg.show.html` as HTML. Text
-of catalogues, queries and servers is `Code`, and every renderer makes all text safe at one place.
+`mcpg.cli.render` as text and as Markdown, and `mcpg.show.html` as HTML. Text of catalogs, queries
+and servers is `Code`, and every renderer escapes all text in one place.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ Block: TypeAlias = (
 
 
 class CodeSpan(NamedTuple):
-    """Text of others, shown as it is: a tool, a word, a query.
+    """Foreign text, shown verbatim: a tool, a word, a query.
 
     Attributes:
-        is_quoted: Whether it stands in quotes where nothing else sets it apart.
+        is_quoted: Whether it is quoted if nothing else distinguishes it.
     """
 
     text: str
@@ -52,7 +52,7 @@ class Score(NamedTuple):
 
 
 class Styled(NamedTuple):
-    """Content that stands out: `bold`, `dim`, or a colour: `red`, `green`, `yellow`, `cyan`."""
+    """Emphasized content: `bold`, `dim`, or a color: `red`, `green`, `yellow`, `cyan`."""
 
     content: Inline
     style: str
@@ -87,13 +87,13 @@ class Column(NamedTuple):
     """A column of a table.
 
     Attributes:
-        most: Most columns of a terminal that it takes.
-        is_wide: Whether text, which has little room, leaves it out.
-        is_below: Whether text puts its cells on lines of their own, wrapped on a terminal.
-        is_whole: Whether text never cuts it, as ids that are to be copied.
+        most: Its maximum width in a terminal.
+        is_wide: Whether text, which has little space, leaves it out.
+        is_below: Whether text puts its cells on separate lines, wrapped in a terminal.
+        is_whole: Whether text never shortens it, such as ids to copy.
         least_room: Columns of a terminal below which text leaves it out.
         is_code: Whether its cells are strings, each shown as `Code`; quicker for long tables.
-        style: The style of all its cells, where `is_code`.
+        style: The style of all its cells, if `is_code`.
     """
 
     head: str
@@ -130,10 +130,10 @@ class Table(NamedTuple):
     """Rows of cells.
 
     Attributes:
-        title: What it shows; HTML has it as a caption.
-        columns: Its columns; the last is wrapped or cut where a terminal is narrow.
-        has_heads: Whether text shows the headings; cells speak for themselves otherwise.
-        wraps: Whether text wraps the last column, in place of cutting it.
+        title: Its title, the caption in HTML.
+        columns: Its columns; the last is wrapped or shortened in a narrow terminal.
+        has_heads: Whether text shows the headings; otherwise cells are clear without them.
+        wraps: Whether text wraps the last column, instead of shortening it.
     """
 
     title: str
@@ -173,7 +173,7 @@ class Chart(NamedTuple):
 
     Attributes:
         kind: The name of the function.
-        arguments: Its arguments; tables beside it hold the same numbers.
+        arguments: Its arguments; tables beside it have the same numbers.
     """
 
     kind: str
@@ -181,10 +181,10 @@ class Chart(NamedTuple):
 
 
 class Details(NamedTuple):
-    """What Markdown and HTML fold.
+    """Blocks that Markdown and HTML fold.
 
     Attributes:
-        short: What text shows in place of it; `None` for all of it.
+        short: The replacement in text; `None` for all of it.
     """
 
     summary: Inline
@@ -197,8 +197,8 @@ class ToolEntry(NamedTuple):
     """One of several tools in order.
 
     Attributes:
-        score: What HTML draws as a meter, in [0, 1]; `None` for nothing.
-        origin: Where it comes from, for HTML.
+        score: The value of a meter in HTML, in [0, 1]; `None` for none.
+        origin: Its origin, for HTML.
     """
 
     rank: int
@@ -223,7 +223,7 @@ class Section(NamedTuple):
     Attributes:
         identity: Its anchor in HTML.
         lead: One sentence on how to read it, for HTML.
-        heading: Its heading in text and Markdown, where that differs; "" for none.
+        heading: Its heading in text and Markdown, if different; "" for none.
     """
 
     identity: str

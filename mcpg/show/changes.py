@@ -1,4 +1,4 @@
-"""An object of the schema `mcpg/diff/1`: what changed between two catalogues, and its impact."""
+"""The blocks of an object of the schema `mcpg/diff/1`: changes between two catalogs, and impact."""
 
 from __future__ import annotations
 
@@ -54,9 +54,9 @@ def is_empty(data: Json) -> bool:
 
 
 def change_blocks(data: Json, most: int | None = None, *, folds: bool = False) -> list[Block]:
-    """Return the sections on *data*, which has what `diff` prints as JSON.
+    """Return the sections on *data*, the JSON of `diff`.
 
-    Each has at most so many items, `None` for all; where *folds*, what is long is folded.
+    Each has at most *most* items, `None` for all; with *folds*, long ones are folded.
     """
     tools, impact = data["tools"], data["impact"]
     queries, former = (
@@ -112,7 +112,7 @@ def _describe_item(item: Json) -> Inline:
 
 
 _Part = tuple[str, int, tuple[Block, ...]]
-"""The title of a section, how much it holds, and its blocks."""
+"""The title of a section, its number of items, and its blocks."""
 
 
 def _make_sections(parts: Iterable[_Part], *, folds: bool) -> Iterator[Block]:
@@ -162,8 +162,8 @@ def _list_facts(data: Json) -> Iterator[tuple[str, Inline]]:
     )
     yield "searched", ", ".join(filter(None, searched))
     effects = impact["effects"]
-    told = [f"{effects[key]:,} {name}" for key, name in _EFFECTS.items() if effects[key]]
-    yield "impact", ", ".join(told)
+    counts = [f"{effects[key]:,} {name}" for key, name in _EFFECTS.items() if effects[key]]
+    yield "impact", ", ".join(counts)
 
 
 def _select_queries(
@@ -189,7 +189,7 @@ def _describe_query(query: Json) -> Inline:
 
 
 def _describe_loss(query: Json, changes: Mapping[str, str]) -> Inline:
-    """Return which tool lost *query* to which other; *changes* are those of the tools, by id."""
+    """Return which tool lost *query* to which other; *changes* are the changes of tools, by id."""
     lost, won = query["lost"], query["won"]
     place = "first" if "lostFirst" in query["effects"] else "among the first five"
     is_gone = changes.get(lost["toolId"]) == "removed"
@@ -206,7 +206,7 @@ def _describe_loss(query: Json, changes: Mapping[str, str]) -> Inline:
 
 
 def _list_reasons(lost: Json, won: Json) -> Iterator[Inline]:
-    """Yield what the tool that won gained by, and the one that lost lost by."""
+    """Yield the reasons why the winning tool gained, and why the losing tool lost."""
     for mover, sign, words in ((won, 1, ", which gains by "), (lost, -1, "; the former loses by ")):
         deltas = {one["feature"]: sign * one["delta"] for one in mover["features"]}
         if sum(deltas.values()) <= 0:
@@ -275,8 +275,8 @@ def _describe_breaks(tools: Iterable[Json]) -> Iterator[Inline]:
         for part in ("input", "output"):
             for one in tool[part]:
                 if one["verdict"] == "breaking":
-                    told = _describe_schema_change(one)
-                    yield (CodeSpan(tool["toolId"]), f": {part} ", told)
+                    change = _describe_schema_change(one)
+                    yield (CodeSpan(tool["toolId"]), f": {part} ", change)
 
 
 def _list_changed(tools: Iterable[Json], most: int | None) -> tuple[int, tuple[Block, ...]]:
@@ -300,20 +300,20 @@ def _list_changes(tool: Json) -> Iterator[Inline]:
     for field in tool["fields"]:
         if field["field"] == "id" and tool["renamedFrom"]:
             continue
-        told: Inline
+        shown: Inline
         if field["diff"] is None:
             items: list[Inline] = [("+ ", CodeSpan(_cut(one))) for one in field["added"]]
             items += [("- ", CodeSpan(_cut(one))) for one in field["removed"]]
-            told = join_inlines(items) if items else "in another order"
+            shown = join_inlines(items) if items else "in another order"
         elif " " in f"{field['before']}{field['after']}":
-            told = CodeSpan(_cut(field["diff"]))
+            shown = CodeSpan(_cut(field["diff"]))
         else:
             before, after = (
                 CodeSpan(_cut(one)) if one else "nothing"
                 for one in (field["before"], field["after"])
             )
-            told = (before, " is now ", after)
-        yield (CodeSpan(field["field"]), ": ", told, " (riskier)" if field["isRiskier"] else "")
+            shown = (before, " is now ", after)
+        yield (CodeSpan(field["field"]), ": ", shown, " (riskier)" if field["isRiskier"] else "")
     for part in ("input", "output"):
         for change in tool[part]:
             verdict = Styled(change["verdict"], _VERDICTS[change["verdict"]])
@@ -327,7 +327,7 @@ def _describe_schema_change(change: Json) -> Inline:
 
 
 def _list_relations(tools: Iterable[Json], most: int | None) -> tuple[int, tuple[Block, ...]]:
-    """Return the relations that changed; where not all are shown, inferred ones are counted."""
+    """Return the changed relations; if not all are shown, inferred ones are counted."""
     found = [(tool, relation) for tool in tools for relation in tool["relations"]]
     items: list[Inline] = []
     unshown = 0

@@ -1,4 +1,4 @@
-"""What is shown of an object of the schema `mcpg/eval/1`: how well judged queries are answered."""
+"""The blocks of an object of the schema `mcpg/eval/1`: an evaluation of judged queries."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ _MEANINGS = {
     "ece": "how far scores are from the share that is right (0 is best)",
     "brier": "mean squared error of scores (0 is best)",
     "auroc": "chance that a right answer scores above a wrong one",
-    "abstention": "share of the queries without an answer that are recognised",
+    "abstention": "share of the queries without an answer that are recognized",
 }
 
 
 def eval_blocks(data: Json, *, worst: int | None) -> list[Block]:
-    """Return the sections on *data*, which has what `eval` prints as JSON.
+    """Return the sections on *data*, the JSON of `eval`.
 
-    Of the queries, the *worst* answered ones are shown, so many; `None` shows all.
+    Only the *worst* queries are shown; `None` shows all.
     """
     latency = data["latencyMs"]
     times = f"p50 {latency['p50']:.3f} ms, p95 {latency['p95']:.3f} ms" if latency else ""
@@ -64,7 +64,7 @@ def eval_blocks(data: Json, *, worst: int | None) -> list[Block]:
 
 
 def summary(data: Json) -> str:
-    """Return what was measured."""
+    """Return the data of the evaluation in a line."""
     answerless = (data["abstention"] or {}).get("queries", 0)
     unknown = len(data["unknownTools"])
     asides = [f"{answerless} without an answer"] if answerless else []
@@ -162,16 +162,16 @@ def gates_section(gates: Sequence[Json]) -> list[Section]:
         for gate in sorted(gates, key=lambda gate: bool(gate["passed"]))
     )
     failed = sum(not gate["passed"] for gate in gates)
-    told = f"{failed} of {len(gates)} gates failed" if failed else "all gates passed"
+    outcome = f"{failed} of {len(gates)} gates failed" if failed else "all gates passed"
     table = Table("Gates", (Column(""), Column("gate")), rows, wraps=True)
-    return [Section("gates", "Gates", (Paragraph(told), table))] if rows else []
+    return [Section("gates", "Gates", (Paragraph(outcome), table))] if rows else []
 
 
 def gate_sentence(gate: Json) -> str:
-    """Return what a metric is and what was asked of it."""
+    """Return the value of a metric and its bound as a sentence."""
     metric, value = gate["metric"], gate["value"]
     if value is None:
-        return f"{metric} cannot be measured: no query says anything about it"
+        return f"{metric} cannot be measured: no query provides data"
     limit, near = gate["limit"], round(value, 4)
     # A value that differs from the limit by little must not look as if it did not.
     is_near = (near < limit, near > limit) != (value < limit, value > limit)
@@ -180,7 +180,7 @@ def gate_sentence(gate: Json) -> str:
         fell = f"{'fell' if value >= 0 else 'rose'} by {shown}"
         return f"{metric} {fell}; at most {limit:.9g} was allowed"
     side = "at least" if gate["kind"] == "min" else "at most"
-    return f"{metric} is {shown}; {side} {limit:.9g} was asked for"
+    return f"{metric} is {shown}; required: {side} {limit:.9g}"
 
 
 def comparison_section(compared: Json | None, shown: int = 10) -> list[Section]:
@@ -193,9 +193,9 @@ def comparison_section(compared: Json | None, shown: int = 10) -> list[Section]:
         chance = "may be chance" if found["p"] >= CHANCE else "hardly chance"
         change = compared["metrics"][MAIN]["delta"]
         queries = format_count(compared["common"], "query", "queries")
-        told = f"{MAIN} {f'{change:+.4f}' if change else '='} over {queries} in both reports"
+        effect = f"{MAIN} {f'{change:+.4f}' if change else '='} over {queries} in both reports"
         changed = f"{found['changed']:,} of {found['pairs']:,} changed"
-        verdict = f"{told}, {changed}, p = {found['p']:.4f} ({found['test']}): {chance}"
+        verdict = f"{effect}, {changed}, p = {found['p']:.4f} ({found['test']}): {chance}"
     blocks = (Paragraph(verdict), *list_changes(compared, shown))
     heading = "compared with the baseline"
     return [Section("baseline", "Since the baseline", blocks, heading=heading)]

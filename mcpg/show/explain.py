@@ -1,4 +1,4 @@
-"""What is shown of an object of the schema `mcpg/explain/1`: a search, and how it came about."""
+"""The blocks of an object of the schema `mcpg/explain/1`: a search with its explanation."""
 
 from __future__ import annotations
 
@@ -121,20 +121,20 @@ def _show_words(words: Sequence[Json]) -> Section:
     )
     columns = (
         Column("word", most=24),
-        Column("what it became", most=60),
+        Column("read as", most=60),
         *make_columns("tools", "share", "", "from", numbers=("tools", "share")),
         *(make_columns("related", below=("related",)) if has_related else ()),
     )
     lead = (
-        "Function words are dropped; unknown words are looked for among the catalogue's own. "
-        "Rare words weigh more. A related word is not the word, and counts less."
+        "Stop words are dropped; unknown words are matched with the catalog's words. "
+        "Rare words weigh more. A related word counts less than the word."
     )
-    table = (Table("What became of each word", columns, rows),) if rows else ()
-    return Section("words", "What the query became", table, lead, "words")
+    table = (Table("Words of the query", columns, rows),) if rows else ()
+    return Section("words", "Words of the query", table, lead, "words")
 
 
 def format_rewritten_word(word: Json) -> Inline:
-    """Return what became of *word*."""
+    """Return how *word* was read."""
     if not word["repairs"]:
         if word["related"]:
             return Styled("no tool has it, but related words", "yellow")
@@ -152,7 +152,7 @@ def format_rewritten_word(word: Json) -> Inline:
 
 
 def format_related_words(word: Json) -> Inline:
-    """Return the words of the catalogue that are most related to *word*."""
+    """Return the words of the catalog that are most related to *word*."""
     nearest = word["related"][:_RELATED_SHOWN]
     return join_inlines([(CodeSpan(one["word"]), f" {one['similarity']:.2f}") for one in nearest])
 
@@ -170,15 +170,15 @@ def _show_matches(matches: Sequence[Json]) -> Section:
     )
     legend = (Chart("legend", (colors,)),) if colors else ()
     lead = (
-        "The score says how likely the match is wanted, from 0 to 1. The bar shows what the fused "
-        "score, which decides the order, is the sum of; all bars have one scale."
+        "The score is the probability that the match is right, from 0 to 1. The bar has the parts "
+        "of the fused score, which determines the order; all bars have one scale."
     )
     blocks = (*legend, Entries("match", items)) if items else (Paragraph("No tool matches."),)
     return Section("matches", "Matches", blocks, lead if colors else "", "")
 
 
 def feature_colors(matches: Sequence[Json]) -> dict[str, int]:
-    """Return a colour for each feature that contributes to some match, the weightiest first."""
+    """Return a color for each feature that contributes to some match, the heaviest first."""
     sums: dict[str, float] = defaultdict(float)
     for match in matches:
         for part in match.get("contributions", ()):
@@ -261,7 +261,7 @@ def _tabulate_terms(match: Json) -> tuple[Block, ...]:
 
 
 def _explain_place(match: Json, following: Json | None) -> tuple[Block, ...]:
-    """Return how two searches make up the score, or why a match stands before the next."""
+    """Return how two searches make up the score, or why a match ranks before the next."""
     if places := match.get("foundBy"):
         sums: list[Inline] = [
             f"{one['weight']:.3f} * {one['score']:.6f} (number {one['rank']} by the {one['text']})"
@@ -278,40 +278,40 @@ def _explain_place(match: Json, following: Json | None) -> tuple[Block, ...]:
     for parts, key in (("contributions", "feature"), ("terms", "query")):
         gaps = sum_differences(match, following, parts, key).items()
         ordered = sorted(gaps, key=lambda item: (-abs(item[1]), item[0]))[:_REASONS_SHOWN]
-        told = [(name, size) for name, size in ordered if abs(size) >= NEGLIGIBLE]
-        reasons.append([(CodeSpan(name), " ", Figure(size, "+.3f")) for name, size in told])
+        leading = [(name, size) for name, size in ordered if abs(size) >= NEGLIGIBLE]
+        reasons.append([(CodeSpan(name), " ", Figure(size, "+.3f")) for name, size in leading])
     features, words = reasons
     because = (join_inlines(features), (" (", join_inlines(words), ")") if words else "")
     return (Paragraph(("ahead of ", other, " by ", Figure(gap), ": ", *because)),)
 
 
 def _explain_calibration(match: Json) -> tuple[Block, ...]:
-    """Return the sums that a score is of: as a sentence; as tables, and what is made of them."""
+    """Return the sums behind a score: as a sentence; as tables, with the result."""
     calibration = match["calibration"]
-    # The score that it came to before two searches were merged.
+    # The score before two searches were merged.
     places = match.get("foundBy") or [{"weight": 1.0, "score": match["score"]}]
     score = max((one["weight"] * one["score"], one["score"]) for one in places)[1]
     cap: tuple[Inline, ...] = ()
     if calibration["cappedBy"] is not None:
-        alone = f"; alone it would be {calibration['probability']:.6f}"
+        alone = f"; by itself {calibration['probability']:.6f}"
         cap = (f"{alone}, but no score is above that of ", CodeSpan(calibration["cappedBy"]))
     table = _tabulate_inputs("Calibration", calibration)
     sentence = f"score {score:.6f}: {_sum_inputs(calibration)}"
-    told = f"The logistic function of the sum is the score: {score:.6f}"
+    conclusion = f"The logistic function of the sum is the score: {score:.6f}"
     answerable = calibration["answerable"]
     if answerable is None:
-        return Paragraph((sentence, *cap)), table, Paragraph((told, *cap, "."))
+        return Paragraph((sentence, *cap)), table, Paragraph((conclusion, *cap, "."))
     factor = f"{answerable['probability']:.6f}"
-    sentence = f"{sentence}; times {factor}, that the catalogue answers it: "
-    told = (
-        "The score is the product of both logistic functions: the catalogue answers the query "
+    sentence = f"{sentence}; times {factor}, the probability that the catalog answers it: "
+    conclusion = (
+        "The score is the product of both logistic functions: the catalog answers the query "
         f"({factor}), and then this tool is the answer: {score:.6f}"
     )
     return (
         Paragraph((sentence, _sum_inputs(answerable), *cap)),
         table,
         _tabulate_inputs("Answerable", answerable),
-        Paragraph((told, *cap, ".")),
+        Paragraph((conclusion, *cap, ".")),
     )
 
 
@@ -384,11 +384,11 @@ def _show_postings(details: Json) -> Section:
         Column("bound"),
     )
     named = CodeSpan(", ".join(details["exactNames"]) or "none")
-    told = (
-        f"together {details['found']}, looked at {details['pool']}, "
+    counts = (
+        f"together {details['found']}, candidates {details['pool']}, "
         f"best lexical score {details['bestLexical']:.3f}, named exactly: "
     )
-    blocks = (Table("Words", columns, rows), Paragraph((told, named)))
+    blocks = (Table("Words", columns, rows), Paragraph((counts, named)))
     return Section("lists", "Found by words", blocks)
 
 
@@ -407,7 +407,7 @@ def _show_features(details: Json) -> Section:
 
 
 def stages_section(data: Json, *, shows_times: bool) -> list[Section]:
-    """Return the section on the stages of *data*, none where there are none."""
+    """Return the section on the stages of *data*, if any."""
     stages = data["stages"]
     total = sum(stage["durationMs"] for stage in stages) or 1.0
     rows: list[tuple[Inline, ...]] = []
@@ -420,8 +420,8 @@ def stages_section(data: Json, *, shows_times: bool) -> list[Section]:
             for key, value in details.items()
             if value not in ([], None) and not _is_table(value)
         ]
-        told = join_inlines(items, "  ") if items else "–"
-        rows.append((name, time, told) if shows_times else (name, told))
+        described = join_inlines(items, "  ") if items else "–"
+        rows.append((name, time, described) if shows_times else (name, described))
         for key, value in details.items():
             if _is_table(value):
                 heads = tuple(

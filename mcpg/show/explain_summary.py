@@ -1,6 +1,6 @@
-"""An object of the schema `mcpg/explain/1` on one screen: the query, and why each match is there.
+"""The blocks of an object of the schema `mcpg/explain/1` on one screen: query and reasons.
 
-Everything is said in words; `mcpg.show.explain` has the numbers.
+All are in words; `mcpg.show.explain` has the numbers.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from mcpg.show.evaluation import list_changes
 from mcpg.values import format_count
 
 NEGLIGIBLE = 5e-7
-"""A smaller difference of scores is none."""
+"""A smaller difference of scores does not count."""
 
 _WORDS_NAMED = 3
 _FIELDS_NAMED = 4
@@ -44,7 +44,7 @@ _LISTED = 8
 _QUERY_SHOWN = 240
 _REPAIRS_NAMED = 3
 _TELLING = 0.2
-"""The least share of the greatest advantage that is worth naming."""
+"""The least share of the greatest advantage to mention."""
 
 _FIELD_NAMES = {
     "parameters": "arguments",
@@ -75,7 +75,7 @@ _GROUPS = {
     )
     for feature in features
 }
-"""What is said of a feature of the fused score."""
+"""The nouns and verbs for the features of the fused score."""
 
 _EXPANSIONS = {
     "prerequisites": "prerequisites",
@@ -87,7 +87,7 @@ _INEXACT = ("typo", "prefix", "compound", "spelling", "alias")
 
 
 def summary_blocks(data: Json, *, shows_times: bool = False) -> list[Block]:
-    """Return what to know of *data*, which has what `explain` prints as JSON."""
+    """Return the summary of *data*, the JSON of `explain`."""
     matches = data["matches"]
     linked: list[tuple[str, Inline]] = []
     for name, member in _EXPANSIONS.items():
@@ -176,13 +176,13 @@ def _tabulate_matches(matches: Sequence[Json], words: Sequence[Json]) -> Table:
 
 
 def _format_held_words(match: Json, asked: set[str]) -> Inline:
-    """Return which words stand in which fields of *match*, the weightiest first."""
+    """Return the words in each field of *match*, the heaviest first."""
     sums = {one["feature"]: one["contribution"] for one in match["contributions"]}
     is_exact = sums.get("exactName", 0.0) > 0
     found: dict[str, list[Json]] = defaultdict(list)
     for term in match["terms"]:
-        if term["query"] in asked or not is_exact:  # else a name written as one word
-            # As the query spells it, where the tool has that very word.
+        if term["query"] in asked or not is_exact:  # otherwise a name written as one word
+            # As the query spells it, if the tool has the same word.
             is_same = term["kind"] in ("exact", "alias", "stem")
             found[term["query" if is_same else "matched"]].append(term)
     parts: list[Inline] = ["its name or an alias, which the query spells"] if is_exact else []
@@ -202,7 +202,7 @@ def _format_held_words(match: Json, asked: set[str]) -> Inline:
 
 
 def _name_fields(found: Sequence[tuple[str, Sequence[Json]]]) -> Iterator[Inline]:
-    """Yield words by the fields that they stand in; of more words fewer fields are named."""
+    """Yield words by their fields; the more words, the fewer fields are named."""
     groups: dict[tuple[str, ...], list[Inline]] = defaultdict(list)
     for word, terms in found:
         places: list[str] = [one["field"] for one in terms]
@@ -222,7 +222,7 @@ def _explain_place(match: Json, following: Json | None) -> Inline:
         return ""
     other = CodeSpan(following["toolId"])
     if match["fusedScore"] - following["fusedScore"] < NEGLIGIBLE:
-        return ("of ", other, " by its smaller id alone")
+        return ("of ", other, " by its smaller id")
     gaps = sum_differences(match, following, "contributions", "feature")
     return ("of ", other, f" by {gains(gaps)}")
 
@@ -237,12 +237,12 @@ def sum_differences(match: Json, other: Json, parts: str, key: str) -> dict[str,
 
 
 def gains(gaps: Mapping[str, float]) -> str:
-    """Return in nouns the two greatest things that set a tool ahead by its *gaps*."""
+    """Return in nouns the two greatest advantages of a tool by its *gaps*."""
     return " and ".join(noun for noun, _ in _rank_advantages(gaps)[:2])
 
 
 def _rank_advantages(gaps: Mapping[str, float]) -> list[tuple[str, str]]:
-    """Return the noun and the verb of each group of features that tells, the greatest first."""
+    """Return the noun and the verb of each important group of features, the greatest first."""
     sums: dict[tuple[str, str], float] = defaultdict(float)
     for feature, gap in gaps.items():
         sums[_GROUPS.get(feature, (feature, "is greater"))] += gap
@@ -266,7 +266,9 @@ def _explain_confidence(matches: Sequence[Json], words: Sequence[Json]) -> Inlin
     if not held:
         share = "no word of the query"
     elif len(held) == len(asked):
-        share = f"all {len(held):,} words of the query" if held[1:] else "the one word of the query"
+        share = (
+            f"all {len(held):,} words of the query" if held[1:] else "the only word of the query"
+        )
     reasons: list[Inline] = [share]
     if repaired:
         reasons.append(f"{repaired} of them repaired" if len(held) > 1 else "repaired")
@@ -282,18 +284,18 @@ def _explain_confidence(matches: Sequence[Json], words: Sequence[Json]) -> Inlin
 
 
 def about_filter(conditions: Json | None) -> Inline:
-    """Return the conditions of the filter and how many tools it leaves, "" where none is set."""
+    """Return the conditions of the filter and how many tools it leaves, "" if none is set."""
     if not conditions:
         return ""
     names = {"source": conditions["sources"], "category": conditions["categories"]}
-    told = [f"{kind} {' or '.join(found)}" for kind, found in names.items() if found]
-    told += ["only what reads"] if conditions["readOnly"] else []
+    parts = [f"{kind} {' or '.join(found)}" for kind, found in names.items() if found]
+    parts += ["read-only"] if conditions["readOnly"] else []
     left = f"{conditions['tools']:,} of {format_count(conditions['of'], 'tool')}"
-    return (CodeSpan("; ".join(told)), f": leaves {left}")
+    return (CodeSpan("; ".join(parts)), f": leaves {left}")
 
 
 def about_match(match: Json) -> str:
-    """Return one line on what the tool is: its title where that adds something, its description."""
+    """Return one line on the tool: its title, if that adds information, and its description."""
     title, description = match["displayName"], match["description"]
     names = {match["toolName"], match["toolId"], ""}
     state = "" if match["isEnabledByDefault"] else "(disabled) "
@@ -308,9 +310,9 @@ def timings(stages: Sequence[Json]) -> Section:
 
 
 def rank_explanation_blocks(query: str, tool: Json, snippet: str = "") -> list[Block]:
-    """Return the blocks on *tool*: its rank, what is above it and why, and what would lift it.
+    """Return the blocks on *tool*: its rank, the tools above with reasons, and a change to lift it.
 
-    *tool* is that member of the explanation, *snippet* lines of a hints file that make the change.
+    *tool* is the member of the explanation, *snippet* the lines of a hints file for the change.
     """
     change, remark, heading = tool["change"], tool["remark"], Styled("change", "bold")
     changes: list[Block] = []
@@ -319,8 +321,8 @@ def rank_explanation_blocks(query: str, tool: Json, snippet: str = "") -> list[B
         after = (f"; then: rank {change['rankAfter']}, score ", Figure(change["scoreAfter"]))
         changes.append(Paragraph((heading, ": ", what, *after, proof)))
     if remark:
-        told: Inline = CodeSpan(remark)
-        changes.append(Paragraph(told if change else (heading, ": none: ", told)))
+        note: Inline = CodeSpan(remark)
+        changes.append(Paragraph(note if change else (heading, ": none: ", note)))
     return [
         FactList((("query", CodeSpan(query)), *_list_rank_facts(tool, is_whole=True))),
         Entries("rival", tuple(map(_make_rival_entry, tool["above"]))),
@@ -330,7 +332,7 @@ def rank_explanation_blocks(query: str, tool: Json, snippet: str = "") -> list[B
 
 
 def rank_summary_blocks(query: str, tool: Json, snippet: str = "") -> list[Block]:
-    """Return what to know of *tool*, on one screen; arguments as `rank_explanation_blocks`."""
+    """Return the summary of *tool*, on one screen; arguments as `rank_explanation_blocks`."""
     change, remark = tool["change"], tool["remark"]
     lift: list[tuple[str, Inline]] = []
     if change is not None:
@@ -370,12 +372,12 @@ def _list_rank_facts(tool: Json, *, is_whole: bool) -> Iterator[tuple[str, Inlin
 def _describe_retrieval(retrieval: Json) -> str:
     place, pool, lexical = retrieval["place"], retrieval["pool"], retrieval["lexical"]
     if not lexical and not place:
-        return "not found: it holds no word of the query"
+        return "not found: it contains no word of the query"
     found = f"place {place:,}" if place else f"beyond {retrieval['retrieved']:,}"
     known = f"{found}, {lexical:.3f} of the query" if lexical else f"{found}, by related words"
     if retrieval["isPooled"]:
         return known
-    return f"{known}; only the first {pool}, down to {retrieval['last']:.3f}, are looked at closely"
+    return f"{known}; only the first {pool}, down to {retrieval['last']:.3f}, are candidates"
 
 
 def _tabulate_rivals(rivals: Sequence[Json]) -> Table:
@@ -388,7 +390,7 @@ def _tabulate_rivals(rivals: Sequence[Json]) -> Table:
         reasons: list[Inline] = [" ".join(group) for group in _rank_advantages(gaps)[:3]]
         reasons += [("only it has ", join_inlines([*alone]))] if alone else []
         name = Styled(CodeSpan(rival["toolId"]), "cyan")
-        because = join_inlines(reasons) or "the smaller id alone"
+        because = join_inlines(reasons) or "the smaller id"
         rows.append((str(rival["rank"]), Score(rival["score"]), name, because))
     heads = ("#", "score", "above it", "because")
     columns = make_columns(*heads, numbers=("#",), whole=("above it",))
@@ -440,14 +442,14 @@ def _describe_additions(change: Json) -> tuple[Inline, str]:
 
 
 def _show_consequences(tool: Json, snippet: str) -> Iterator[Block]:
-    """Return what the change does to judged queries, and the change as it is pasted."""
+    """Return the effect of the change on judged queries, and the change to paste."""
     if effect := tool.get("effect"):
         before, now = (effect["metrics"]["ndcg@5"][side] for side in ("before", "now"))
-        told = "" if before is None or now is None else f", nDCG@5 {before:.3f} to {now:.3f}"
+        gain = "" if before is None or now is None else f", nDCG@5 {before:.3f} to {now:.3f}"
         moved = f"{len(effect['better'])} better, {len(effect['worse'])} worse"
         queries = format_count(effect["common"], "query", "queries")
-        blocks = (Paragraph(f"{queries}{told}, {moved}"), *list_changes(effect))
-        title = "What that would do to other judged queries"
+        blocks = (Paragraph(f"{queries}{gain}, {moved}"), *list_changes(effect))
+        title = "Effect on other judged queries"
         yield Section("effect", title, blocks, heading="judged queries")
     if tool.get("missed"):
         rows = tuple(
@@ -469,5 +471,5 @@ def _show_consequences(tool: Json, snippet: str) -> Iterator[Block]:
         table = Table("Missed queries", columns, rows)
         yield Section("missed", title, (table,), heading="missed")
     if snippet:
-        # The comment belongs to what is pasted.
+        # The comment belongs to the pasted text.
         yield Source(snippet, "yaml")

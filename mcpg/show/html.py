@@ -1,4 +1,4 @@
-"""HTML: blocks, bars, and the page that every report stands on, closed to the network."""
+"""HTML: blocks, bars, and the page of every report, closed to the network."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ _Place = tuple[float, float]
 
 
 def reliability_diagram(bins: Sequence[Mapping[str, Any]]) -> Markup:
-    """Draw for each bin of scores how many of its answers were right, against what it claimed.
+    """Draw for each bin of scores the share of right answers, against the mean score.
 
-    On the diagonal a score is the probability that it says it is (DeGroot and Fienberg 1983, The
+    On the diagonal, a score is the probability of being right (DeGroot and Fienberg 1983, The
     comparison and evaluation of forecasters). The area of a mark grows with the number of queries.
-    The *bins* have `low`, `high`, `meanScore`, `precision` and `count`, as `eval` has them.
+    The *bins* have `low`, `high`, `meanScore`, `precision` and `count`, as in the JSON of `eval`.
     """
     shown = [one for one in bins if one["precision"] is not None and one["count"]]
     most = max((one["count"] for one in shown), default=1)
@@ -59,10 +59,10 @@ def reliability_diagram(bins: Sequence[Mapping[str, Any]]) -> Markup:
 
 
 def coverage_curve(curve: Sequence[Mapping[str, Any]], low: float) -> Markup:
-    """Draw how many answers are right among those that score at least as high as a threshold.
+    """Draw the share of right answers among answers with at least a threshold's score.
 
-    Thresholds stand beside the curve, as many as keep apart; below *low* a search says that it is
-    not sure. The points have `threshold`, `coverage` and `precision`, as `eval` has them.
+    Thresholds are beside the curve, as many as fit; below *low* a search reports low confidence.
+    The points have `threshold`, `coverage` and `precision`, as in the JSON of `eval`.
     """
     shown = [one for one in curve if one["precision"] is not None]
     places = [(one["coverage"], one["precision"]) for one in shown]
@@ -71,7 +71,7 @@ def coverage_curve(curve: Sequence[Mapping[str, Any]], low: float) -> Markup:
     for one, place in zip(shown, places, strict=True):
         text = (
             f"Threshold {one['threshold']:.2f}: {one['coverage']:.1%} answered, "
-            f"{one['precision']:.1%} of them right"
+            f"{one['precision']:.1%} right"
         )
         is_low = math.isclose(one["threshold"], low)
         class_ = "mark default" if is_low else "mark"
@@ -98,8 +98,8 @@ def _project(place: _Place) -> tuple[float, float]:
 
 
 def _dot(place: _Place, size: float, class_: str, title: str) -> Markup:
-    (left, top), told = _project(place), element("title", title)
-    return element("circle", told, cx=left, cy=top, r=round(size, 2), class_=class_)
+    (left, top), label = _project(place), element("title", title)
+    return element("circle", label, cx=left, cy=top, r=round(size, 2), class_=class_)
 
 
 def _line(start: _Place, end: _Place, class_: str) -> Markup:
@@ -144,12 +144,10 @@ def _chart(
     )
 
 
-# What is written into every report: styles, scripts, and the drawing library.
-#
-# The library is D3: twelve of its modules, as published on the npm registry, whose names, versions
-# and hashes stand in `assets/vendor/vendored.json`. They draw SVG, so that every node is an
-# element of the page: it takes the focus, has a name for screen readers, follows the theme and
-# prints sharp.
+# Parts of every report: styles, scripts, and the drawing library.  The library is D3: twelve of its
+# modules from the npm registry; `assets/vendor/vendored.json` has their names, versions and hashes.
+# They draw SVG, so that every node is an element of the page: it takes the focus, has a name for
+# screen readers, follows the theme and prints sharp.
 
 _FOLDER = files("mcpg.show") / "assets"
 _VENDOR = _FOLDER / "vendor"
@@ -163,16 +161,16 @@ def asset(name: str) -> str:
 
 
 def read_vendored_files() -> list[dict[str, Any]]:
-    """Return the record of each vendored file, in the order in which they are to be run."""
+    """Return the record of each vendored file, in the order of execution."""
     records: list[dict[str, Any]] = json.loads((_VENDOR / "vendored.json").read_text("utf-8"))
     return records
 
 
 @cache
 def drawing_library(*, has_forces: bool = False) -> str:
-    """Return the vendored modules as one script, with their licence.
+    """Return the vendored modules as one script, with their license.
 
-    Those that place nodes by forces between them are there only where it *has_forces*.
+    The modules that place nodes by forces are only included with *has_forces*.
     """
     licence = (_VENDOR / "D3-LICENSE.txt").read_text("utf-8")
     records = [one for one in read_vendored_files() if has_forces or one["package"] not in _FORCES]
@@ -196,9 +194,9 @@ def page(
 ) -> str:
     """Return a report, made by the command *kind*, as the text of an HTML file.
 
-    *head* stands above the *sections*. The *scripts*, trusted JavaScript, run in order after the
-    page's own and draw *data*, a JSON value. Where it *is_framed*, within another page, it has
-    neither a banner nor a footer.
+    *head* is above the *sections*. The *scripts*, trusted JavaScript, run in order after the page's
+    own and draw *data*, a JSON value. With *is_framed*, within another page, it has no banner or
+    footer.
     """
     style, script = asset("report.css"), "\n".join([asset("page.js"), *scripts])
     # Allowed are the two inline texts by their hashes, the empty icon, and nothing else.
@@ -249,18 +247,18 @@ def _open_page(kind: str, sections: Sequence[model.Section]) -> Markup:
 
 
 def page_head(kicker: str, title: str, *parts: Child) -> Markup:
-    """Return what stands above the sections: a *title*, what it is, and *parts* below it."""
+    """Return the head above the sections: *kicker*, *title*, and *parts* below it."""
     above = element("p", kicker, class_="kicker"), element("h1", title, dir="auto")
     return element("div", *above, *parts, class_="head")
 
 
-def verdict(name: str, value: float, *told: Child) -> Markup:
-    """Return a score or confidence, in [0, 1], in one line with what is *told* of it."""
+def verdict(name: str, value: float, *remarks: Child) -> Markup:
+    """Return a score or confidence, in [0, 1], in one line with its *remarks*."""
     return element(
         "p",
         element("span", number(value), class_="big"),
         meter(value, f"{name} {number(value)} of 1", "meter wide"),
-        element("span", *told),
+        element("span", *remarks),
         class_=f"verdict {'low' if value < LOW_CONFIDENCE else 'sure'}",
     )
 
@@ -278,7 +276,7 @@ def _render_section(section: model.Section) -> Markup:
 
 
 COLORS = 10
-"""Number of colours that the style sheet has for the parts of a bar."""
+"""Number of colors in the style sheet for the parts of a bar."""
 
 _LONG = 320
 _CLASSES = {"red": "bad", "green": "good", "yellow": "missing"}
@@ -396,7 +394,7 @@ def format_signed(value: float) -> str:
 
 
 def _render_table(table: model.Table) -> Markup:
-    """Write a table that scrolls in a frame of its own; the first cell of a row is its heading."""
+    """Write a table in a scrolling frame; the first cell of a row is its heading."""
     kinds = ["num" if column.is_number else None for column in table.columns]
     heads = [
         element("th", _capitalise(column.head), scope="col", class_=kind)
@@ -457,10 +455,10 @@ def meter(share: float, label: str, class_: str = "meter") -> Markup:
 def stacked_bar(
     parts: Sequence[tuple[str, float]], span: tuple[float, float], colors: Mapping[str, int]
 ) -> Markup:
-    """Draw named *parts* one after the other: the negative left of zero, the others right of it.
+    """Draw named *parts* in a row: negative ones left of zero, others right of it.
 
-    *span* has the smallest and the largest sum that bars of this group reach, low <= 0 <= high;
-    *colors* the number of the colour of each name.
+    *span* has the smallest and the largest sum of bars in this group, low <= 0 <= high; *colors*
+    the number of the color of each name.
     """
     low, high = span
     width = (high - low) or 1.0
@@ -484,12 +482,12 @@ def stacked_bar(
 
 
 def legend(colors: Mapping[str, int]) -> Markup:
-    """Show which colour stands for what."""
+    """Show the meaning of the colors."""
     items = []
     for name, color in colors.items():
         rect = element("rect", width="100%", height="100%", rx=2, class_=f"c{color % COLORS}")
         items.append(element("li", element("svg", rect, class_="swatch", aria_hidden="true"), name))
-    return element("ul", items, class_="legend", aria_label="Colours of the contributions")
+    return element("ul", items, class_="legend", aria_label="Colors of the contributions")
 
 
 def evidence(found: Mapping[str, Sequence[str]]) -> Markup:

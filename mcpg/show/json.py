@@ -1,7 +1,7 @@
 """Results as the JSON objects that the command line prints: with the diagnostics of loading.
 
-Each result has a method `to_dict`; here the diagnostics of what was loaded for it come first. The
-command line and the server of a gateway share them.
+Each result has a method `to_dict`; here the diagnostics of loading come first. The command line and
+the server of a gateway share them.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 
 class Result(Protocol):
-    """A result with a JSON object of its own, in which its diagnostics come last."""
+    """A result with a JSON object that ends with its diagnostics."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the object."""
 
 
 def result_json(result: Result, loading: Iterable[Diagnostic] = ()) -> JsonObject:
-    """Return *result* as a JSON object whose diagnostics begin with those of *loading*."""
+    """Return *result* as a JSON object with the diagnostics of *loading* first."""
     members: dict[str, Any] = result.to_dict()
     return members | {"diagnostics": [*diagnostics_json(loading), *members["diagnostics"]]}
 
@@ -52,9 +52,9 @@ def ask_json(
 
 
 def answer_members(result: AskResult, command: Callable[[Suggestion], JsonValue]) -> JsonObject:
-    """Return what every answer to a question holds, without schema, time and diagnostics.
+    """Return the members of every answer to a question, without schema, time and diagnostics.
 
-    *command* writes a suggestion as what can be run.
+    *command* writes a suggestion as a command to run.
     """
     members = {
         name: part
@@ -65,7 +65,7 @@ def answer_members(result: AskResult, command: Callable[[Suggestion], JsonValue]
 
 
 class ComparedCatalogue(NamedTuple):
-    """One of the two catalogues."""
+    """One of the two catalogs."""
 
     name: str
     loading: tuple[Diagnostic, ...] = ()

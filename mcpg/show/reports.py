@@ -69,7 +69,7 @@ _EDGES = {"related": "related", "nextStep": "next step", PREREQUISITE: "needs"}
 def build_match_graph(data: Json) -> dict[str, Any]:
     """Return the nodes and edges to draw for *data*, an object of the schema `mcpg/explain/1`.
 
-    Nodes are numbered in the order in which they stand; edges name their ends by number.
+    Nodes are numbered in their order; edges refer to nodes by number.
     """
     matches = data["matches"]
     matched = {one["toolId"] for one in matches}
@@ -87,8 +87,8 @@ def build_match_graph(data: Json) -> dict[str, Any]:
         via = one["via"]
         nodes.append(_make_node(one, via["edge"]))
         ends = {"from": places[via["from"]], "to": place}
-        told = {"kind": via["edge"], "reason": via["reason"], "weight": via["weight"]}
-        edges.append(ends | told)
+        link = {"kind": via["edge"], "reason": via["reason"], "weight": via["weight"]}
+        edges.append(ends | link)
     return {"nodes": nodes, "edges": edges}
 
 
@@ -115,7 +115,7 @@ def graph_section(graph: Json) -> Markup:
         element("p", _HINT, class_="hint"),
         class_="drawing",
     )
-    label = "What is chosen in the graph"
+    label = "Selection in the graph"
     chosen = element("aside", id="graph-details", aria_live="polite", aria_label=label)
     summary = element("summary", "The same as a table")
     table = element("details", summary, render_blocks([_tabulate_edges(graph)]), id="graph-table")
@@ -252,8 +252,8 @@ def eval_page(data: Json) -> str:
 def _head_evaluation(data: Json, main: float | None, queries: str) -> Markup:
     shown = "–" if main is None else number(main)
     failed, gates = sum(not gate["passed"] for gate in data["gates"]), len(data["gates"])
-    told = f"{failed} of {gates} gates fail" if failed else "all gates pass"
-    pill = element("span", told, class_="pill bad" if failed else "pill good")
+    outcome = f"{failed} of {gates} gates fail" if failed else "all gates pass"
+    pill = element("span", outcome, class_="pill bad" if failed else "pill good")
     rows: tuple[tuple[str, Inline], ...] = (
         ("strategy", way(data)),
         ("matches looked at", str(data["limit"])),
@@ -310,8 +310,8 @@ def _show_trust(data: Json) -> Section:
 
 
 _ABOUT_BINS = (
-    "Reliability. On the dashed line scores are what they claim; below it they promise too "
-    "much, above it too little. Larger marks stand for more queries."
+    "Reliability. On the dashed line scores are probabilities; below it they are too high, "
+    "above it too low. Larger marks mean more queries."
 )
 _ABOUT_CURVE = (
     "Precision and coverage. Answers that score at least a threshold, the number beside "
@@ -319,8 +319,8 @@ _ABOUT_CURVE = (
     f"{LOW_CONFIDENCE:g}, below which a search warns."
 )
 
-# The table of all queries, which a script sorts, filters and turns over. A report may hold
-# thousands of queries: they go into the page as data, tools named by number.
+# The table of all queries, which a script sorts, filters and pages. A report may contain thousands
+# of queries: they are data of the page, with tools by number.
 
 _COLUMNS = (
     ("query", "Query", None),
@@ -402,7 +402,7 @@ def queries_section(data: Json) -> Section:
         leaves,
         element("noscript", element("p", "This table needs JavaScript.")),
     )
-    lead = "Worst first. Sort by a heading; unfold a query for what was found."
+    lead = "Worst first. Sort by a heading; unfold a query for its matches."
     return Section("queries", "Queries", (Chart("joined", (content,)),), lead)
 
 

@@ -1,7 +1,7 @@
 """Telemetry: what an engine and a gateway report to an observer; opt-in.
 
-An observer is given to `mcpg.load(..., observer=)` or to a gateway. `telemetry()` makes one that
-reports to OpenTelemetry, with spans and metrics; a host may bring its own.
+Pass an observer to `mcpg.load(..., observer=)` or to a gateway. `telemetry()` makes an observer
+that reports to OpenTelemetry, with spans and metrics; a host may bring its own.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ def telemetry(
     """Return an observer that reports to OpenTelemetry.
 
     Args:
-        record_queries: Whether spans may hold the text of queries, cut to 256 characters.
-        tracer_provider: Provider of spans, `None` for that of the process.
-        meter_provider: Provider of metrics, `None` likewise.
+        record_queries: Whether spans may contain the text of queries, cut to 256 characters.
+        tracer_provider: Provider of spans; `None` for the provider of the process.
+        meter_provider: Provider of metrics; `None` for the provider of the process.
 
     Raises:
         UsageError: The API of OpenTelemetry is not installed.
@@ -72,7 +72,7 @@ def telemetry(
 
 
 def make_observer(request: ServiceRequest) -> Observer | None:
-    """Return the observer that settings ask for, `None` where the API is not installed."""
+    """Return the observer that settings ask for, `None` if the API is not installed."""
     if not is_installed():
         return None
     return telemetry(record_queries=bool(request.value("telemetry.queries")))

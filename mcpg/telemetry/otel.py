@@ -1,6 +1,6 @@
 """An observer for OpenTelemetry: a span for each operation, and metrics.
 
-It uses the API only. Where no SDK is set up, spans and metrics go nowhere.
+It uses only the API. Without an SDK, spans and metrics are discarded.
 """
 
 from __future__ import annotations
@@ -184,7 +184,7 @@ class ObservedOperation:
             if self._span.is_recording():
                 self._span.set_attributes(self._name_attributes())
                 if fault:
-                    # Messages and tracebacks may hold anything: its type alone is recorded.
+                    # Messages and tracebacks may contain anything: only the type is recorded.
                     self._span.set_attribute(ERROR_TYPE, fault)
                     self._span.set_status(trace.Status(trace.StatusCode.ERROR, fault))
         finally:

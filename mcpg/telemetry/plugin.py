@@ -1,4 +1,4 @@
-"""What the room of OpenTelemetry registers."""
+"""The registrations of the room of OpenTelemetry."""
 
 from __future__ import annotations
 

@@ -4,30 +4,30 @@ from __future__ import annotations
 
 from mcpg.text.words import (
     Word,
+    detect_language,
     fold,
+    get_stop_words,
     iter_words,
-    joined,
+    join_words,
     language_by,
-    language_of,
     language_votes,
     split_words,
     stem,
     stop_words_in,
-    stop_words_of,
     strip_accents,
 )
 
 __all__ = [
     "Word",
+    "detect_language",
     "fold",
+    "get_stop_words",
     "iter_words",
-    "joined",
+    "join_words",
     "language_by",
-    "language_of",
     "language_votes",
     "split_words",
     "stem",
     "stop_words_in",
-    "stop_words_of",
     "strip_accents",
 ]

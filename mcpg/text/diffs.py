@@ -43,8 +43,8 @@ def word_diff(before: str, after: str) -> tuple[Run, ...]:
 def diff_text(before: str, after: str, *, context: int = _CONTEXT) -> str:
     """Return the changed words in the format of `git diff --word-diff`.
 
-    Removed words stand in `[-` and `-]`, added ones in `{+` and `+}`; of what both texts share,
-    *context* words remain on each side of a change.
+    Removed words are in `[-` and `-]`, added words in `{+` and `+}`; *context* words of the common
+    text remain on each side of a change.
     """
     runs = word_diff(before, after)
     marks = {REMOVED: ("[-", "-]"), ADDED: ("{+", "+}")}

@@ -25,12 +25,12 @@ _ENCODER = JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
 def read_json(text: str, parse_float: Callable[[str], float] | None = None) -> Any:
-    """Return the value that a JSON *text* without white space around it holds.
+    """Return the value of a JSON *text* without surrounding white space.
 
     *parse_float* reads a number with a fraction or exponent.
 
     Raises:
-        ValueError: It is no such text.
+        ValueError: It is not such a text.
         RecursionError: It is nested too deeply.
     """
     decoder = JSONDecoder(parse_float=parse_float) if parse_float else _DECODER
@@ -49,9 +49,9 @@ def write_json(value: Any, indent: int | None = None) -> str:
 
 
 class WrittenNumber(float):
-    """A number that is written otherwise than Python writes it, such as `1.10`.
+    """A number that is not written as Python writes it, such as `1.10`.
 
-    It equals the number, but as text it is what was written.
+    It equals the number, but its text is the original.
     """
 
     text: str
@@ -63,14 +63,14 @@ class WrittenNumber(float):
         return number
 
     def __repr__(self) -> str:
-        """Return what was written."""
+        """Return the original text."""
         return self.text
 
 
 def read_float(text: str) -> float:
-    """Read a number with a fraction or exponent; one that Python writes otherwise stays as written.
+    """Read a number with a fraction or exponent, keeping its text if Python writes it otherwise.
 
-    `json.loads` takes it as `parse_float`.
+    For the argument `parse_float` of `json.loads`.
     """
     value = float(text)
     return value if repr(value) == text else WrittenNumber(text)

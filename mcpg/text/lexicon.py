@@ -1,16 +1,16 @@
-"""General knowledge of words: how frequent they are, what is related to them, what they mean.
+"""General knowledge of words: frequencies, related words, meanings.
 
 The tables are made by `benchmarks/lexicon/`. They are mapped and searched by bisection, so that a
 cold search reads the few pages that its words need. A table has words in the order of their UTF-8,
 a frequency for each, and for each a row of numbered targets with strengths. The targets of all
 tables are the English stems that are the words of `english.related`.
 
-A query is taken to be in the language in which its words are most probable, each for itself (naive
-Bayes). A script that is written without spaces is cut into its most probable words (Viterbi).
+The language of a query is the language in which its words are most probable, independently (naive
+Bayes). A script without spaces is cut into its most probable words (Viterbi).
 
 `english.operations` has for each verb the share of each kind among the operations of public APIs
-that it opens the name of. Words are taken for independent evidence, discounted because they are
-not. A question asks to read, whatever its verb.
+whose names begin with it. Words count as independent evidence, discounted because they are not. A
+question asks to read, whatever its verb.
 
 Source: Dunning, "Statistical identification of language", 1994; Sproat, Shih, Gale & Chang, "A
 stochastic finite-state word-segmentation algorithm for Chinese", 1996.
@@ -35,7 +35,7 @@ from mcpg.text.words import TEXT_LENGTH
 
 ENGLISH = "english"
 LATIN = ("dutch", "french", "german", "italian", "polish", "portuguese", "spanish", "turkish")
-"""The languages with a table whose words must tell them from English."""
+"""The languages with a table that are distinguished from English by their words."""
 
 UNSPACED = ("chinese", "japanese", "korean")
 """The languages with a table that are cut into words here; Korean glues particles to its words."""
@@ -47,7 +47,7 @@ COMPOUNDING = ("dutch", "german")
 """The languages of these that write compounds as one word."""
 
 COMMON = 4.0
-"""Zipf frequency from which a word is no misspelling: ten times in a million words."""
+"""Zipf frequency from which a word is not corrected: ten times in a million words."""
 
 _FOLDER = Path(__file__).parent / "data" / "lexicon"
 _MAGIC = b"mcpgwt1\0"
@@ -55,27 +55,26 @@ _HEADER = Struct("<8s4I")
 _AFTER_LETTERS = b"\xff"  # no UTF-8 has it
 _EMPTY = _HEADER.pack(_MAGIC, 0, 0, 0, 0) + bytes(8)
 _STEPS_OF_ZIPF = 25
-# What is assumed on the Zipf scale of a word that a table does not list, and of one that it lists
+# The assumed Zipf frequency of a word that a table does not list, and of a word that it lists
 # without a frequency.
 _UNLISTED, _RARE = 2.5, 3.2
 # By how many orders of magnitude a query must be more probable in another language than in English.
 _LEAD = 1.0
 # The most words by which a language is detected.
 _MOST_TELLING = 256
-# What a name of a thing counts for English.
+# The weight of a name of a thing as evidence of English.
 _WEIGHT_OF_NAMES = 0.3
 _LONGEST_SEGMENT, _COST_OF_UNLISTED = 8, 9.5
-# Letters that are no accented ones, so that folding keeps them, and what people write for them; and
-# the plain form of the umlauts that German writes with an e. So many of them in a word are seen.
+# Letters that folding keeps, because they are not accented, and their common replacements; and the
+# plain form of the umlauts that German writes with an e. So many in a word are replaced.
 _PLAIN_LETTERS = {
     "german": (("ae", "a"), ("oe", "o"), ("ue", "u")),
     "polish": (("l", "\u0142"),),
     "turkish": (("i", "\u0131"),),
 }
 _MOST_PLAIN_LETTERS = 5
-# Of a word that is not listed: the letters of an affix that is tried before misspellings, and of
-# one after them; the fewest of what is left and of a part of a compound; and what the translations
-# of these count.
+# For a word that is not listed: the letters of affixes to try before misspellings, and after them;
+# the least letters of a stem and of a part of a compound; and the credit of their translations.
 _SHORT_AFFIXES, _LONG_AFFIXES = (1,), (2, 3)
 _SHORTEST_STEM, _SHORTEST_PART = 4, 3
 _CREDIT_OF_FORM = 0.8
@@ -101,7 +100,7 @@ _SUPERLATIVE = "est"
 # A correction has this frequency at least, and misspells a word of so many letters.
 _LEAST_CORRECT, _SHORTEST_CORRECTED = 3.0, 5
 
-# What has been looked up before; words of queries are endless, so there are bounds.
+# Earlier results, with bounds, because the words of queries are endless.
 _segments: dict[tuple[str, str], tuple[str, ...]] = {}
 _MOST_REMEMBERED, _MOST_SEGMENTS, _MOST_DECODED = 65_536, 4_096, 16_384
 # The first word of each block of so many words is kept when as many words have been sought as make
@@ -115,7 +114,7 @@ faults: dict[str, str] = {}
 
 
 class WordTable:
-    """A mapped table of words; `ValueError` is raised for data that is none.
+    """A mapped table of words; `ValueError` is raised for invalid data.
 
     Whatever is in the data, looking up a word raises nothing: it finds the wrong row at worst.
     """
@@ -274,14 +273,14 @@ def _encode_text(text: str) -> bytes:
 
 
 def map_table(name: str) -> memoryview:
-    """Map the file called *name*; `OSError` or `ValueError` is raised where there is none."""
+    """Map the file called *name*; `OSError` or `ValueError` is raised without a usable file."""
     with (_FOLDER / name).open("rb") as file:
         return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
 
 
 @cache
 def _table(name: str) -> WordTable:
-    """Map the table in the file called *name*; one that is unusable counts as empty."""
+    """Map the table in the file *name*; an unusable table counts as empty."""
     try:
         return WordTable(map_table(name))
     except (OSError, ValueError) as fault:
@@ -290,7 +289,7 @@ def _table(name: str) -> WordTable:
 
 
 def read_ahead() -> None:
-    """Read by what words are found sooner in the tables that most searches seek some in."""
+    """Read the search indexes of the tables that most searches use."""
     for name in ("commands", "operations", "related", "spellings", "words"):
         _table(f"{ENGLISH}.{name}").read_ahead()
 
@@ -305,9 +304,9 @@ def zipf_frequency(word: str, language: str) -> float:
 
 
 def correct_spelling(word: str) -> str | None:
-    """Return the most frequent English word that one edit makes of *word*, a folded one.
+    """Return the most frequent English word at one edit from the folded *word*.
 
-    It is `None` where there is none, and for words too short to be sure.
+    It is `None` if there is none, and for words that are too short.
     """
     if len(word) < _SHORTEST_CORRECTED:
         return None
@@ -325,16 +324,16 @@ def frequent_words(language: str, count: int) -> list[str]:
 
 
 def share_of_texts(word: str, language: str) -> float:
-    """Return the share, in [0, 1], of texts of 100 words in *language* that hold *word*."""
+    """Return the share, in [0, 1], of texts of 100 words in *language* that contain *word*."""
     zipf = zipf_frequency(word, language)
     return 1 - (1 - 10 ** (zipf - 9)) ** TEXT_LENGTH if zipf else 0.0
 
 
 def is_name(text: str) -> bool:
-    """Return whether folded *text* names an individual place, person or day and nothing else.
+    """Return whether folded *text* only names an individual place, person or day.
 
-    A name that is an ordinary word as well is listed in title case, such as "Turkey". The words of
-    a longer name have one space between them.
+    A name that is also an ordinary word is listed in title case, such as "Turkey". The words of a
+    longer name have one space between them.
     """
     return _table("names.words").find(text) >= 0
 
@@ -366,7 +365,7 @@ def related_numbers(stem: str) -> list[tuple[int, float]]:
 def describe_command(name: str) -> list[tuple[str, float]]:
     """Return the English stems that describe the command of a shell called *name*, a folded word.
 
-    There are none for a name that is an English word as well. Each has its similarity, in (0, 1].
+    There are none for a name that is also an English word. Each has its similarity, in (0, 1].
     """
     return _resolve_stems(_table(f"{ENGLISH}.commands").row(name))
 
@@ -388,7 +387,7 @@ def find_stem_number(stem: str) -> int:
 
 
 def read_stem(number: int) -> str:
-    """Return the English stem with *number*, "" where there is none."""
+    """Return the English stem with *number*, "" if there is none."""
     return _table(f"{ENGLISH}.related").word(number) if number < count_stems() else ""
 
 
@@ -403,9 +402,9 @@ def numbers_of_stems() -> dict[str, int]:
 
 
 def operation_shares(stem: str) -> list[float]:
-    """Return the share of each kind of operation in those that *stem* opens the name of.
+    """Return the share of each kind among operations whose names begin with *stem*.
 
-    The row of "" is that of all operations. A stem that opens few has none.
+    The row of "" is for all operations. A stem that begins few names has none.
     """
     row = _table(f"{ENGLISH}.operations").row(stem)
     return [strength for _, strength in sorted(row)]
@@ -414,12 +413,12 @@ def operation_shares(stem: str) -> list[float]:
 def translations(
     word: str, language: str, *, repairs: bool = True
 ) -> tuple[int, list[tuple[str, float]]]:
-    """Return how many edits *word* is from a listed word, and the English stems of that one.
+    """Return how many edits *word* is from a listed word, and the English stems of that word.
 
-    Each stem has the probability that the word stands for it. What is not listed is taken for
-    another form or way of writing of a listed word, for a misspelling of one (1 edit), or for a
-    compound of two, in this order; but an affix of several letters is less likely than an edit.
-    Misspellings take longest to find: none is looked for without *repairs*.
+    Each stem has the probability that the word means it. An unlisted word counts as another form or
+    spelling of a listed word, as a misspelling (1 edit), or as a compound of two, in this order;
+    but an affix of several letters is less likely than an edit. Misspellings are slowest to find,
+    and are only tried with *repairs*.
     """
     table, edits = _table(f"{language}.words"), 0
     row = (
@@ -452,7 +451,7 @@ def _spellings(word: str, language: str) -> Iterator[str]:
 
 
 def _row_of_form(word: str, table: WordTable, affixes: Sequence[int]) -> list[tuple[int, float]]:
-    """Return the targets of the longest listed word that *word* is, but for one affix.
+    """Return the targets of the longest listed word that *word* is without one affix.
 
     *affixes* are the numbers of its letters.
     """
@@ -540,12 +539,12 @@ def _lead(words: Sequence[str], language: str, other: str, names: Collection[str
 
 
 def _zipf_or_unlisted(word: str, language: str) -> float:
-    """Return the logarithm to base ten of how probable *word* is, but for a constant."""
+    """Return the logarithm to base ten of the probability of *word*, up to a constant."""
     return max(_UNLISTED, zipf_frequency(word, language))
 
 
 def _language_of_script(word: str) -> str | None:
-    """Return the language that the letters of *word* tell, `None` for Latin and other letters."""
+    """Return the language of the letters of *word*, `None` for Latin and other letters."""
     if word.isascii():
         return None
     if not _UKRAINIAN_LETTERS.isdisjoint(word):
@@ -595,23 +594,23 @@ MOST_AGREEMENT = 1.5
 
 _ALL = ""
 _DISCOUNT = 0.7
-# How often a tool that is said to read only, or not to, does as said.
+# The probability that a tool's hint to read only, or not to, is right.
 _RELIABLE = 0.9
-# A word that asks opens the question, perhaps after a preposition; in these languages it may stand
-# in any place.
+# An interrogative begins the question, perhaps after a preposition; in these languages it may be in
+# any place.
 _OPENING = 2
 _ANYWHERE = frozenset(("chinese", "hindi", "japanese", "korean", "turkish"))
 _NAME = "question_words.txt"
 _RULED_OUT = -1.0
 
 _MOST_STEMS = 4096
-# A catalogue has some hundred ways to share out the kinds, and its requests some hundred verbs.
+# A catalog has some hundred distributions of the kinds, and its requests some hundred verbs.
 _MOST_AGREEMENTS = 32_768
 
 
 @lru_cache(_MOST_STEMS)
 def find_ratios(stem: str) -> Ratios:
-    """Return what an English *stem* says of each kind; nothing where it says nothing."""
+    """Return the evidence of an English *stem* for each kind; nothing if it has none."""
     pairs = zip(_read_shares(stem), _read_shares(_ALL), strict=False)
     return tuple([log(share / any_) for share, any_ in pairs]) if stem else ()
 
@@ -625,7 +624,7 @@ def is_operation(stem: str) -> bool:
 
 
 def ratios_of_hint(read_only: bool) -> Ratios:
-    """Return what it says of each kind of operation that a tool is said to read only, or not to."""
+    """Return the evidence for each kind of operation of a hint to read only, or not to."""
     reads = log(2 * (_RELIABLE if read_only else 1 - _RELIABLE))
     others = log(2 * (1 - _RELIABLE if read_only else _RELIABLE))
     return (reads,) * READING_KINDS + (others,) * (len(OPERATION_KINDS) - READING_KINDS)
@@ -639,9 +638,9 @@ def _read_shares(stem: str) -> list[float]:
 
 
 def shares_by(evidence: Iterable[tuple[Ratios, float]]) -> tuple[float, ...]:
-    """Return the probability of each kind of operation, by what is said and how much each counts.
+    """Return the probability of each kind of operation, by weighted evidence.
 
-    Nothing is returned where nothing is said.
+    The result is empty without evidence.
     """
     return _combine_evidence(tuple([(ratios, credit) for ratios, credit in evidence if ratios]))
 
@@ -661,9 +660,9 @@ def _combine_evidence(said: tuple[tuple[Ratios, float], ...]) -> tuple[float, ..
 
 @lru_cache(_MOST_AGREEMENTS)
 def operation_agreement(asked: tuple[float, ...], done: bytes) -> float:
-    """Return how much more likely a tool of kinds *done* does what is *asked* than any tool does.
+    """Return how much likelier a tool of kinds *done* does the *asked* kind than tools in general.
 
-    It is the logarithm of a ratio, in ±`MOST_AGREEMENT`, and 0 where either is not known.
+    It is the logarithm of a ratio, in ±`MOST_AGREEMENT`, and 0 if either is unknown.
     """
     usual = _read_shares(_ALL)
     if not asked or not any(done) or not usual:

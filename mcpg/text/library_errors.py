@@ -1,8 +1,8 @@
-"""Errors of the libraries that read files, in the words of mcpg, and how to install one.
+"""Errors of the libraries that read files, in mcpg's wording, and how to install one.
 
-Their own words differ by version and by implementation, name parts of a grammar that a reader need
-not know, and give places in another form. Each function here takes what one library raises, and
-returns what is wrong and what to do about it. The module imports none of the libraries.
+Their messages differ by version and implementation, name parts of a grammar, and give places in
+another form. Each function takes the exception of one library, and returns the reason and the
+remedy. The module imports none of the libraries.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def package_command(package: str) -> str:
 
 
 def _tool() -> tuple[str, Iterable[str]] | None:
-    """Return what installs mcpg as a tool of its own, and the extras it was given."""
+    """Return the installer of mcpg as a tool, and the extras that it installed."""
     prefix = Path(sys.prefix)
     for name, command in (
         ("pipx_metadata.json", "pipx install --force"),
@@ -78,7 +78,7 @@ def _parse_extras(text: str, name: str) -> set[str]:
 
 
 def _read_note(file: str) -> str:
-    """Return what the installer noted in a *file* beside the package."""
+    """Return the content of a *file* that the installer wrote beside the package."""
     from importlib.metadata import PackageNotFoundError, distribution  # noqa: PLC0415 - slow
 
     try:
@@ -108,7 +108,7 @@ _JSON = (
 
 
 def json_reason(fault: JSONDecodeError) -> tuple[str, str]:
-    """Return what is wrong with a JSON text, and the remedy."""
+    """Return the fault of a JSON text, and the remedy."""
     found = " ".join(fault.doc[fault.pos : fault.pos + _SHOWN].split())
     if not found:
         return "the text ends too early", "look for a missing bracket or quote"
@@ -154,7 +154,7 @@ _TOML_PLACE = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$
 
 
 def toml_reason(fault: Exception, text: str) -> tuple[str, str, str]:
-    """Return what is wrong with a TOML *text*, the remedy, and the place: `line[:column]`."""
+    """Return the fault of a TOML *text*, the remedy, and the place: `line[:column]`."""
     message = str(fault)
     at = _TOML_PLACE.search(message)
     place = f"{at[1]}:{at[2]}" if at and at[1] else str(max(1, len(text.rstrip().splitlines())))
@@ -180,7 +180,7 @@ _YAML = (
     (r"unexpected end of stream", "a quoted text is not closed", "add the quote at its end"),
     (
         r"invalid Unicode character escape",
-        "an escape is no character, or half of one",
+        "an escape is not a character, or half of one",
         "write the character itself",
     ),
     (
@@ -205,7 +205,7 @@ _YAML = (
 
 
 def yaml_reason(problem: str) -> tuple[str, str]:
-    """Return what is wrong with a YAML text, by what PyYAML or libyaml say, and the remedy."""
+    """Return the fault of a YAML text, by the message of PyYAML or libyaml, and the remedy."""
     return _first(_YAML, problem, ("its structure is broken", "correct it there"))
 
 
@@ -226,7 +226,7 @@ _UNDECLARED = re.compile(r"[Pp]refix (\S*?):? has not been declared")
 
 
 def turtle_reason(fault: SyntaxError) -> tuple[str, str]:
-    """Return what is wrong with a Turtle document, and the remedy."""
+    """Return the fault of a Turtle document, and the remedy."""
     message = str(fault.args[0] if fault.args else fault).partition(": ")[2]
     undeclared = _UNDECLARED.search(message)
     if undeclared is not None:
@@ -244,15 +244,15 @@ _RDF_SHOWN = 120
 
 
 def rdf_reason(fault: SyntaxError) -> tuple[str, int | None]:
-    """Return what is wrong with a text in a format of RDF, and its line where that is known."""
+    """Return the fault of a text in a format of RDF, and its line if known."""
     text = str(fault.args[0] if fault.args else fault)
     message = text.partition(": ")[2] if text.startswith("Parser error at") else text
     undeclared = _UNDECLARED.search(message)
     if undeclared is not None:
         reason = f"the prefix {undeclared[1]!r} is not declared"
     else:
-        said = " ".join(message.split())[:_RDF_SHOWN]
-        reason = _first(_RDF, message, (f"its syntax is broken: {said}", ""))[0]
+        short = " ".join(message.split())[:_RDF_SHOWN]
+        reason = _first(_RDF, message, (f"its syntax is broken: {short}", ""))[0]
     return reason, fault.lineno
 
 
@@ -263,9 +263,9 @@ _FIRST_WORD = re.compile(r"[A-Za-z]+")
 
 
 def sparql_reason(message: str, query: str) -> tuple[str, str]:
-    """Return what is wrong with a SPARQL *query*, and the remedy.
+    """Return the fault of a SPARQL *query*, and the remedy.
 
-    The *message* is the parser's, which lists all that its grammar would take.
+    The *message* is the parser's, which lists everything that its grammar accepts.
     """
     prologue = _PROLOGUE.match(query)
     word = _FIRST_WORD.match(query, prologue.end() if prologue else 0)
@@ -320,7 +320,7 @@ _KIND = re.compile(r"_(?:type|parsing|from_\w+|parsing_size|unicode|sub_type|exa
 
 
 def pydantic_expected(fault: Mapping[str, Any]) -> str:
-    """Return what pydantic expects in place of a value, such as "a whole number"; "" if not known.
+    """Return what pydantic expects instead of a value, such as "a whole number"; "" if not known.
 
     Args:
         fault: An item of `ValidationError.errors()`.
@@ -340,7 +340,7 @@ def pydantic_expected(fault: Mapping[str, Any]) -> str:
 
 
 def pydantic_choices(fault: Mapping[str, Any]) -> list[str]:
-    """Return the texts that pydantic would take in place of a value; none if not known."""
+    """Return the texts that pydantic accepts instead of a value; none if unknown."""
     return _QUOTED.findall(str((fault.get("ctx") or {}).get("expected", "")))
 
 
@@ -356,7 +356,7 @@ _CONNECTION = (
 
 
 def connection_reason(fault: Exception) -> str:
-    """Return why a host could not be reached; what the library says where that is not known."""
+    """Return why a host could not be reached, or else the message of the library."""
     message = str(fault)
     found = (ours for pattern, ours in _CONNECTION if re.search(pattern, message, re.IGNORECASE))
     return next(found, message or type(fault).__name__)

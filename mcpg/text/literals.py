@@ -1,13 +1,13 @@
 """Literals: the parts of a request that are arguments, found by their form.
 
-A path, a date or an order number is what a tool is to work on; it does not describe the tool. What
-is recognised is written in a format: that of a URL, an e-mail address, an IP address, a UUID, a
-date or a time, a path, a file name, a number, an amount, a version, a phone number, a code of
-letters and digits, a handle, a channel, a statement of SQL, or a text in quotation marks. Phone
-numbers, codes and amounts may hold spaces. Names of programs are recognised as well where they are
-asked for: they say what a tool is called, and no translation has them.
+A tool works on a path, a date or an order number, which does not describe the tool. These are
+recognized by their format: a URL, an e-mail address, an IP address, a UUID, a date or a time, a
+path, a file name, a number, an amount, a version, a phone number, a code of letters and digits, a
+handle, a channel, a statement of SQL, or a text in quotation marks. Phone numbers, codes and
+amounts may contain spaces. Names of programs are recognized on request: they name tools, and no
+translation has them.
 
-Texts are scanned by the methods of `str` alone, as in `mcpg.text.words`.
+Texts are scanned only by methods of `str`, as in `mcpg.text.words`.
 
 Source: kinds after the formats of JSON Schema, "Validation: a vocabulary for structural validation
 of JSON", draft 2020-12, section 7.3; top-level domains after RFC 1591, section 2; month names after
@@ -28,9 +28,9 @@ from mcpg.text.words import (
     LANGUAGES,
     CachedFunction,
     fold,
+    get_stop_words,
     is_unspaced,
     share_of_texts,
-    stop_words_of,
     strip_accents,
 )
 
@@ -48,7 +48,7 @@ _NUMBERS_OF_ADDRESS, _LAST_BYTE, _LONGEST_GROUP = 4, 255, 4
 # Digits of phone numbers: with the code of a country, with a leading 0, and in groups of 3, 3, 4.
 _INTERNATIONAL, _NATIONAL, _GROUPS_OF_PHONE = range(8, 16), range(9, 13), [3, 3, 4]
 _PHONE_SIGNS = "()-./"
-# Digits of a code with hyphens, and groups of one that is written in groups.
+# Digits of a code with hyphens, and groups of a code in groups.
 _FEWEST_HYPHENATED, _FEWEST_GROUPS = 8, 3
 
 
@@ -173,7 +173,7 @@ def _is_path(token: str) -> bool:
 
 
 def _labels(token: str) -> list[str]:
-    """Return the parts of a name with dots; none where *token* is no such name."""
+    """Return the parts of a name with dots; none if *token* is not such a name."""
     labels = token.split(".")
     _is_name = all(label and label.replace("-", "").replace("_", "").isalnum() for label in labels)
     return labels if len(labels) > 1 and _is_name and max(map(len, labels)) > 1 else []
@@ -192,7 +192,7 @@ def _is_tag(text: str) -> bool:
 
 
 def _is_mixed(token: str) -> bool:
-    """Return whether *token* is of letters and digits and holds no word in small letters."""
+    """Return whether *token* is of letters and digits and contains no word in lower case."""
     if not any(map(str.isdecimal, token)):
         return bool(token[1:-1]) and not _CODE_SIGNS.isdisjoint(token[1:-1])
     if not any(map(str.isalpha, token)):
@@ -216,15 +216,15 @@ def _is_name(token: str) -> bool:
     steps = token.split("/")
     if len(steps) == 1 or not all(map(_is_tag, steps)):
         return False
-    # Not those that are words of one language, as in "red/green"; letters are none.
+    # Not words of one language, as in "red/green"; single letters are not words.
     words = [fold(strip_accents(step)) for step in steps]
     return not all(word[1:] for word in words) or not any(
-        all(word in stop_words_of(one) or share_of_texts(word, one) for word in words)
+        all(word in get_stop_words(one) or share_of_texts(word, one) for word in words)
         for one in LANGUAGES
     )
 
 
-# `None` for a token that is a word or holds white space.
+# `None` for a token that is a word or contains white space.
 _token_kinds = CachedFunction(_kind)
 
 # The first kind that fits counts.
@@ -304,7 +304,7 @@ _KINDS_WITHOUT_DIGITS = tuple([one for one in _KINDS if one[0] in _WITHOUT_DIGIT
 
 
 QUOTED = "quoted text"
-"""The kind of what stands in quotation marks and has no form of its own."""
+"""The kind of quoted text without another format."""
 
 NAME = "name"
 """The kind of names of programs: `get_user`, `orderId`, `acme/shop`."""
@@ -331,7 +331,7 @@ WORDS_OF_KINDS = {
     "code": ("id", "code"),
     "SQL statement": ("sql", "query"),
 }
-"""The names by which schemas call what is of each kind; numbers have too many."""
+"""The usual names of each kind in schemas; numbers have too many."""
 
 MOST = 64
 """The most literals of a text."""
@@ -365,7 +365,7 @@ _LONGEST_DATE, _MOST_GROUPS = 3, 12
 # What a first token may be, for a number, a code or an amount to go on in the next.
 _GOING_ON = frozenset((None, "number", "code", "amount", "hash", "phone number"))
 _THOUSAND = 3
-# A code with spaces has so many characters; what is shorter may be a list of numbers.
+# The least characters of a code with spaces; a shorter text may be a list of numbers.
 _SHORTEST_SPACED, _LONGEST_BANK = 12, 4
 # Digits of a postal item, and letters on each side of them.
 _POSTAL, _END = 9, 2
@@ -390,13 +390,13 @@ class TextLiteral(NamedTuple):
 def find_literals(text: str, *, with_names: bool = False) -> tuple[TextLiteral, ...]:
     """Return the literals of *text*, at most 64, in order of place.
 
-    They do not overlap, but for those inside a quoted text. *with_names*, names of programs are
-    literals as well.
+    They do not overlap, except inside a quoted text. With *with_names*, names of programs are also
+    literals.
     """
     if text.replace(" ", "").isalpha() and "SELECT" not in text and not with_names:
         return ()
     every_quoted = list(islice(_find_quotations(text), MOST))
-    # A text that is one quotation is no argument.
+    # A text that is one quotation is not an argument.
     quoted = [one for one in every_quoted if text[one.start : one.end] != text.strip()]
     rest = blank_literals(text, [one for one in quoted if one.kind != QUOTED])
     statements = list(_statements(text, rest, every_quoted))
@@ -425,9 +425,9 @@ def blank_literals(text: str, literals: Sequence[TextLiteral]) -> str:
 
 
 def _find_quotations(text: str) -> Iterator[TextLiteral]:
-    """Yield what stands in quotation marks; an apostrophe in or behind a word is none.
+    """Yield quoted texts; an apostrophe in or after a word is not a quotation mark.
 
-    What stands in others is part of these, but for a text that is one quotation.
+    Nested quotations are part of the outer one, unless that is the whole text.
     """
     end = 0
     unclosed: set[str] = set()
@@ -453,7 +453,7 @@ def _find_quotations(text: str) -> Iterator[TextLiteral]:
 def _find_closing_mark(text: str, start: int, mark: str) -> int:
     """Return the place of the first *mark* from *start* that can close a quotation, else -1.
 
-    Of two in a row, the first belongs to what is quoted: "'a = 'b''".
+    Of two in a row, the first belongs to the quoted text: "'a = 'b''".
     """
     place = text.find(mark, start + 1)
     while place >= 0:
@@ -467,8 +467,8 @@ def _find_closing_mark(text: str, start: int, mark: str) -> int:
 def _statements(text: str, rest: str, quoted: Sequence[TextLiteral]) -> Iterator[TextLiteral]:
     """Yield a statement of SQL that selects all columns, or is written in capitals.
 
-    It is looked for in *rest*, *text* without its *quoted* literals. It ends with the quotation
-    that it stands in, and no semicolon of a quotation within ends it.
+    It is searched in *rest*, *text* without its *quoted* literals. It ends with the quotation
+    around it, and a semicolon in a quotation does not end it.
     """
     lowered = rest.lower()
     start = lowered.find("select ")
@@ -525,7 +525,7 @@ class _Tokens:
         return [*compress(range(len(runs)), map(_special_runs.__getitem__, runs))]
 
     def texts_before_break(self, place: int, count: int) -> list[str]:
-        """Return *count* tokens, or those up to a sign behind one that ends a part of the text."""
+        """Return *count* tokens, or fewer if a sign after one of them ends a part of the text."""
         texts = self.texts[place : place + count]
         for number in range(1, len(texts)):
             end = self.start(place + number - 1) + len(texts[number - 1])
@@ -536,7 +536,7 @@ class _Tokens:
     def start(self, place: int) -> int:
         token = self.texts[place]
         start = self._text.find(token)
-        if self._text.find(token, start + 1) < 0:  # most stand nowhere else
+        if self._text.find(token, start + 1) < 0:  # most occur only once
             return start
         if not self._starts:
             end = 0
@@ -581,7 +581,7 @@ def _find_token_literals(tokens: _Tokens) -> Iterator[TextLiteral]:
 
 
 def _match_spaced(tokens: _Tokens, place: int) -> tuple[str, int]:
-    """Return the kind of what goes on over several tokens from *place*, and their number."""
+    """Return the kind of the literal of several tokens from *place*, and their number."""
     first, *second = tokens.texts[place : place + 2]
     others = [text for text in (first, *second) if not any(map(str.isdecimal, text))]
     may_go_on = second and len(others) <= 1 and not any(map(str.islower, others))
@@ -624,7 +624,7 @@ def _length_of_code(texts: Sequence[str]) -> int:
     """Return how many of *texts*, from the first on, are the groups of one code."""
     count = 0
     for text in texts:
-        # The letters of a bank stand behind those of a country and two digits.
+        # The letters of a bank come after the letters of a country and two digits.
         is_bank = count == 1 and not texts[0].isdecimal() and len(text) == _LONGEST_BANK
         has_form = text.isascii() and text.isalnum() and text == text.upper()
         if not (has_form and (is_bank or any(map(str.isdecimal, text)))):
@@ -635,7 +635,7 @@ def _length_of_code(texts: Sequence[str]) -> int:
     if count < _FEWEST_GROUPS or len(whole) < _SHORTEST_SPACED:
         return 0
     if whole.isdecimal():
-        # Numbers of a list have lengths of their own, and years have one.
+        # Numbers of a list differ in length, and years do not.
         lengths = {len(group) for group in groups[:-1]}
         is_regular = len(lengths) == 1 and len(groups[-1]) <= max(lengths)
         are_years = all(_is_year(group) and group[:2] in {"19", "20"} for group in groups)
@@ -658,9 +658,9 @@ _special_runs = CachedFunction[bool](
 
 
 def _split_token_literals(tokens: _Tokens, place: int) -> Iterator[TextLiteral]:
-    """Yield the literal that a token is, or those that its parts are.
+    """Yield the literal that a token is, or the literals that its parts are.
 
-    Parts are numbers between hyphens; where names are literals, whatever signs join or enclose.
+    Parts are numbers between hyphens; if names are literals, also texts that signs join or enclose.
     """
     token = tokens.texts[place]
     if len(token) > _LONGEST_TOKEN:

@@ -1,7 +1,7 @@
-"""HTML markup and diagrams, put together so that no text of others can become markup.
+"""HTML markup and diagrams, written so that untrusted text cannot become markup.
 
-Results are shown in notebooks by pure functions from the JSON objects of `to_dict` to tables, which
-have no styles of their own, so that they look like those of the notebook.
+Notebooks show results by pure functions from the JSON objects of `to_dict` to tables without
+styles, which look like the notebook's tables.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ Child: TypeAlias = str | Iterable["Child"] | None
 Attribute: TypeAlias = str | float | bool | None
 
 _VOID = frozenset({"input", "link", "meta"})
-# Within a script element nothing but `</script` and `<!--` means anything to the parser of HTML;
-# the two separators end a line for old parsers of JavaScript.
+# In a script element, only `</script` and `<!--` mean anything to the parser of HTML; the two
+# separators end a line for old parsers of JavaScript.
 _ESCAPES = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
 
 
@@ -35,10 +35,10 @@ def element(name: str, /, *children: Child, **attributes: Attribute) -> Markup:
 
     Args:
         name: Its tag.
-        children: What is in it: markup as it stands, other text escaped, nested iterables in
-            order, `None` left out.
-        attributes: By name, where `_` stands for `-` and one at the end is dropped (`class_`);
-            `None` and `False` are left out, `True` is an attribute without a value.
+        children: Its content: markup unchanged, other text escaped, nested iterables in order,
+            `None` left out.
+        attributes: By name, with `_` for `-`; a final `_` is dropped (`class_`); `None` and `False`
+            are left out, `True` is an attribute without a value.
     """
     given = ""
     for key, value in attributes.items():
@@ -54,12 +54,12 @@ def element(name: str, /, *children: Child, **attributes: Attribute) -> Markup:
 
 
 def join_markup(*children: Child) -> Markup:
-    """Write *children* one after the other."""
+    """Write *children* in order."""
     return Markup("".join(map(_child, children)))
 
 
 def verbatim(name: str, content: str, **attributes: Attribute) -> Markup:
-    """Write an element whose trusted *content* the parser of HTML takes as it is."""
+    """Write an element with trusted *content*, unescaped."""
     return element(name, Markup(content), **attributes)
 
 
@@ -73,7 +73,7 @@ def embed_json(value: Any, identity: str) -> Markup:
 
 
 def escape_unsafe_json(value: Any) -> Any:
-    """Return the JSON *value* with what is unsafe in its texts made visible."""
+    """Return the JSON *value* with unsafe characters in its texts made visible."""
     if isinstance(value, str):
         return escape_unsafe(value)
     if isinstance(value, dict):
@@ -93,12 +93,12 @@ def _child(child: Child) -> str:
     return "".join(map(_child, child))
 
 
-# Not unsafe on a screen, yet no characters of XML, which Graphviz writes as well.
+# Safe on a screen, but not characters of XML, which Graphviz also writes.
 NO_XML = {0xFFFE: "\\u{fffe}", 0xFFFF: "\\u{ffff}"}
 
 
 def escape_visibly(text: str) -> str:
-    """Write what is unsafe in *text*, and what XML has no room for, as visible escapes."""
+    """Write characters that are unsafe in *text*, or invalid in XML, as visible escapes."""
     return escape_unsafe(text).translate(NO_XML)
 
 
@@ -114,14 +114,14 @@ _LONGEST_DOT = 1000
 
 def quoted_dot(text: str) -> str:
     """Return *text* as a quoted string of DOT, cut where it is too long for one."""
-    # Graphviz reads HTML entities in texts, and escapes of its own after a backslash.
+    # Graphviz reads HTML entities in texts, and its own escapes after a backslash.
     escapes = str.maketrans({"\\": "\\\\", '"': '\\"', "&": "&amp;"})
     return f'"{on_one_line(text, _LONGEST_DOT).translate(escapes)}"'
 
 
 _LONGEST_LABEL = 120
-# Whatever is no letter, digit or harmless sign is written as the number of its character, and so is
-# what would make a list or a heading of a label, or stress a part of it.
+# Everything but letters, digits and harmless signs is written as the number of its character, and
+# so are signs that would make a label a list or a heading, or emphasize a part of it.
 _SPECIAL = re.compile(r"[^\w .,:;/()=!?'-]|(?<!\w)-|\.(?= )|_(?=_)")
 
 

@@ -1,8 +1,9 @@
-"""What texts are near in meaning: a table of vectors of English stems.
+"""Nearness of texts in meaning: a table of vectors of English stems.
 
-The vector of a text is the sum of those of its stems. Both are whole numbers, so that every machine
-gets the same. `benchmarks/lexicon/meaning.py` trains the table, `english.meaning`: after its header
-it has for each stem that the lexicon numbers the place of its vector, and then the vectors.
+The vector of a text is the sum of the vectors of its stems. All are whole numbers, so that every
+machine computes the same. `benchmarks/lexicon/meaning.py` trains the table, `english.meaning`:
+after its header it has for each stem that the lexicon numbers the place of its vector, and then the
+vectors.
 
 Source: Arora, Liang & Ma, "A simple but tough-to-beat baseline for sentence embeddings", ICLR 2017,
 for sums of words; Hinton, Vinyals & Dean, "Distilling the knowledge in a neural network", 2015.
@@ -39,7 +40,7 @@ _LANE = 4
 
 
 class MeaningTable:
-    """A mapped table of vectors; `ValueError` is raised for data that is none."""
+    """A mapped table of vectors; `ValueError` is raised for invalid data."""
 
     def __init__(self, data: memoryview) -> None:
         if len(data) < _HEADER.size:
@@ -62,7 +63,7 @@ class MeaningTable:
 
 @cache
 def _table() -> MeaningTable:
-    """Map the table; one that is unusable counts as empty."""
+    """Map the table; an unusable table counts as empty."""
     try:
         return MeaningTable(lexicon.map_table(_NAME))
     except (OSError, ValueError) as fault:

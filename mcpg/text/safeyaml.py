@@ -1,8 +1,8 @@
-"""YAML from strangers, read as plain values.
+"""Untrusted YAML, read as plain values.
 
-The values are those of JSON: text, numbers as JSON writes them, `true`, `false`, `null`, lists,
-and mappings whose keys are text. Dates and words such as `yes` or `off` stay text. Tags, anchors,
-aliases and repeated keys are refused, so that a small file can neither grow nor run anything.
+The values are JSON values: text, numbers as JSON writes them, `true`, `false`, `null`, lists, and
+mappings whose keys are text. Dates and words such as `yes` or `off` stay text. Tags, anchors,
+aliases and repeated keys are rejected, so that a small file can neither grow nor run anything.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def load_yaml(
         error: Class of the error to raise.
 
     Raises:
-        InputError: The text is no YAML, or uses what is refused; its place is `file:line`.
+        InputError: The text is invalid YAML, or uses a rejected feature; its place is `file:line`.
     """
     return _read(text, _Builder(place, first_line, error))
 
@@ -60,7 +60,7 @@ def load_yaml_with_lines(
 ) -> tuple[JsonValue, Mapping[YamlPath, int]]:
     """Read one YAML document and remember the file's line of every value.
 
-    Arguments and errors are those of `load_yaml`. A mapping's member stands on the line of its key.
+    Arguments and errors are as in `load_yaml`. A mapping's member is on the line of its key.
     """
     builder = _Builder(place, first_line, error, lines={})
     return _read(text, builder), builder.lines or {}
@@ -70,7 +70,7 @@ def load_yaml_with_lines(
 class _Frame:
     """A list or mapping that is being filled, and the key or position of the member that came last.
 
-    `pending` says whether a key has come whose value has not.
+    `pending` is whether the last key has no value yet.
     """
 
     value: list[JsonValue] | JsonObject
@@ -86,12 +86,12 @@ _ODD_BREAK = re.compile("[\x85\u2028\u2029]")
 
 @dataclass(slots=True)
 class _Builder:
-    """Turns parser events into values, refusing on the way what is unsafe.
+    """Turns parser events into values, and rejects unsafe features.
 
     Attributes:
-        lines: Takes the file's line of every value, if given.
-        rows: The line of the text that each line of the parser begins on; empty where all agree.
-        pairs: What stands in place of escaped pairs; see `mask_pairs`.
+        lines: Receives the file's line of every value, if given.
+        rows: The line of the text that each line of the parser begins on; empty if all agree.
+        pairs: The replacements of escaped pairs; see `mask_pairs`.
         documents: How many documents have begun.
     """
 
@@ -116,7 +116,7 @@ class _Builder:
         frame = self.frames[-1] if self.frames else None
         if frame is not None and isinstance(frame.value, dict) and not frame.pending:
             if text in frame.value:
-                message = f"the key {text[:80]!r} stands twice in one mapping"
+                message = f"the key {text[:80]!r} occurs twice in one mapping"
                 raise self.fail(message, line, "keep one of them")
             frame.step, frame.pending = text, True
             self._note(line)
@@ -202,14 +202,14 @@ _OF_PRIVATE = re.compile(r"(?=([eEfF][0-9A-Fa-f]{3}))")
 
 
 def mask_pairs(text: str) -> tuple[str, re.Pattern[str] | None]:
-    """Return *text* with private characters in place of escaped pairs, and what finds these.
+    """Return *text* with private characters instead of escaped pairs, and a pattern for them.
 
-    All else stands where it stood. Only a parser knows which texts have escapes. A text that holds
-    each of the first 256 private characters, or its number, is returned as it is.
+    Everything else keeps its place. Only a parser knows which texts have escapes. A text that
+    contains each of the first 256 private characters, or its number, is returned unchanged.
     """
     if PAIR.search(text) is None:
         return text, None
-    # An escape may state a private character as well.
+    # An escape may also denote a private character.
     escaped = {found[1] for found in _OF_PRIVATE.finditer(text)}
     taken = {*text, *(chr(int(one, 16)) for one in escaped)}
     mark = next((one for one in map(chr, range(0xE000, 0xF900)) if one not in taken), None)
@@ -224,9 +224,10 @@ _UNSPACED = re.compile(r"\s*([A-Za-z_][\w-]*):[^\s:/]")
 
 
 def _unspaced_key(text: str, line: int) -> tuple[str, int] | None:
-    """Return the key before *line* that no blank parts from its value, and its line.
+    """Return the key before *line* without a space before its value, and its line.
 
-    Without one, key and value are a text that goes on in the next line, where the parser notices.
+    Without a space, key and value are a text that continues on the next line, where the parser
+    fails.
     """
     lines = _LINE_END.split(text)
     above = next((one for one in range(line - 1, -1, -1) if lines[one].strip()), None)
@@ -304,7 +305,7 @@ def turtle_form(found: re.Match[str]) -> str:
 
 
 def escape_unsafe(text: str) -> str:
-    """Make what is unsafe in *text* visible, keeping line ends and tabs."""
+    """Make unsafe characters in *text* visible, keeping line ends and tabs."""
     return "\n".join(
         "\t".join(UNSAFE.sub(visible_form, part) for part in line.split("\t"))
         for line in text.replace("\r\n", "\n").split("\n")

@@ -1,4 +1,4 @@
-"""Spelling: how far words are apart, how far a misspelling may be, and what one may mean."""
+"""Spelling: distances of words, limits for misspellings, and suggestions."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ _SIGNATURE_BITS = 63
 
 
 def allowed_edits(word: str) -> int:
-    """Return how many edits a misspelling of *word* may hold: 0 below 4 characters, 1, 2 from 8."""
+    """Return how many edits a misspelling of *word* may have: 0 below 4 characters, 1, 2 from 8."""
     return (len(word) >= _ONE_EDIT_FROM) + (len(word) >= _TWO_EDITS_FROM)
 
 
 def signature(word: str) -> int:
-    """Return a set of bits that stands for the characters of *word*.
+    """Return a set of bits for the characters of *word*.
 
-    An edit changes at most two of the characters that a word is made of, so the signatures of
-    words *n* edits apart differ in at most 2 *n* bits.
+    An edit changes at most two of the characters in a word, so the signatures of words *n* edits
+    apart differ in at most 2 *n* bits.
     """
     bits = 0
     for character in word:
@@ -31,7 +31,7 @@ def signature(word: str) -> int:
 def edit_distance(left: str, right: str, bound: int) -> int | None:
     """Return the number of edits between two words, `None` when it is above *bound*.
 
-    Edits are insertion, deletion, substitution and transposition of neighbours, no character
+    Edits are insertion, deletion, substitution and transposition of neighbors, no character
     being edited twice (optimal string alignment).
 
     Source: Damerau, "A technique for computer detection and correction of spelling errors",
@@ -68,16 +68,16 @@ def _two_edits(left: str, right: str) -> int | None:
     one, other = _from_difference(rest[::-1], others[::-1])
     if len(one) < len(other):
         one, other = other, one
-    if len(one) <= 1 or (one == other[::-1] and len(one) == 2):  # noqa: PLR2004 - neighbours
+    if len(one) <= 1 or (one == other[::-1] and len(one) == 2):  # noqa: PLR2004 - neighbors
         return min(len(one), 1)
     return 2 if _is_two_edits(one, other) else None
 
 
 def _is_two_edits(one: str, other: str) -> bool:
-    """Return whether two edits set texts apart that differ in their first and last characters.
+    """Return whether two edits separate texts that differ in their first and last characters.
 
-    One of the edits is at the beginning then and one at the end, and what is between them is equal.
-    The text that is not shorter comes first.
+    One edit is at the beginning then and one at the end, and the text between them is equal. The
+    text that is not shorter comes first.
     """
     within, more = one[1:-1], len(one) - len(other)
     if more > 1:
@@ -100,7 +100,7 @@ def _is_two_edits(one: str, other: str) -> bool:
 
 
 def _from_difference(left: str, right: str) -> tuple[str, str]:
-    """Return what is left of two words from the place where they begin to differ."""
+    """Return the rests of two words from their first difference."""
     place = 0
     for one, other in zip(left, right, strict=False):
         if one != other:
@@ -110,11 +110,10 @@ def _from_difference(left: str, right: str) -> tuple[str, str]:
 
 
 def likeliest(word: str, known: Iterable[str]) -> str | None:
-    """Return the one of *known* names that *word* is a misspelling of, `None` for none.
+    """Return the *known* name that *word* is a misspelling of, `None` for none.
 
-    Case and what parts words (`_`, `-`, blanks) do not count, nor does an edit or two in a name
-    that is long enough for that; see `allowed_edits`. Of several the nearest counts, then the
-    first.
+    Case and separators of words (`_`, `-`, spaces) do not count, and an edit or two in a name that
+    is long enough are allowed; see `allowed_edits`. The nearest name wins, then the first.
     """
     meant = joined_name(word)
     found: tuple[int, str] | None = None
@@ -131,7 +130,7 @@ def joined_name(name: str) -> str:
     return "".join(name.casefold().replace("_", " ").replace("-", " ").split())
 
 
-# Names come from catalogues and arguments, which may be of any size.
+# Names come from catalogs and arguments, which may be of any size.
 _MOST_NAMES, _LONGEST = 100_000, 100
 _LIKENESS = 80.0
 _LIKENESS_OF_OTHERS = 65.0
@@ -141,14 +140,14 @@ _CAMEL_CASE = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 class Suggester:
-    """Finds the known names that an unknown one may be meant to be.
+    """Finds the known names that an unknown name may mean.
 
-    Case, the order of words and what separates them do not count. A name is suggested
+    Case, the order of words and separators do not count. A name is suggested
 
     - if the ratio of its words to those of the unknown name is at least 80 of 100, both in
       alphabetical order: twice the length of their longest common subsequence, divided by the sum
-      of their lengths; and if that of the words that only one of them has is at least 65, or one
-      has no such words, since words in common alone are no likeness;
+      of their lengths; and if the ratio of the words that only one of them has is at least 65, or
+      one has no such words, since common words are not enough;
     - if at most one edit separates them, in names of 3 letters or more, or two edits, from 8 on;
     - if it has all words of the unknown name, and others.
 
@@ -193,7 +192,7 @@ class Suggester:
                 scores[at] = max(scores.get(at, 0), whole)
 
         def rank(at: int) -> tuple[float, float, str]:
-            other = self._names[at]  # of several spellings, the one of the same case and separators
+            other = self._names[at]  # prefer the spelling with the same case and separators
             return -scores[at], -fuzz.ratio(name[:_LONGEST], other[:_LONGEST]), other
 
         return [*dict.fromkeys(self._names[at] for at in sorted(scores, key=rank))][:limit]

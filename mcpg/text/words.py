@@ -1,15 +1,15 @@
-"""Words: folding, splitting, stop words, stems, and how common a word is in its language.
+"""Words: folding, splitting, stop words, stems, and frequencies in the language.
 
-Texts are scanned by the methods of `str` alone: compiling regular expressions would take a cold
-search longer than the search itself. What was cut once is remembered, for words repeat.
+Texts are scanned only by methods of `str`: compiling regular expressions would take a cold search
+longer than the search itself. Results are remembered, because words repeat.
 
-Stop words are neutral to language. Each supported language has the list kept by the Snowball
-project, or that of stopwords-iso. A text is taken to be in the language whose list of Snowball's it
-uses most, counted in running words; only that language's list applies to it, so that *die* is a
-word in English and an article in German.
+Stop words are neutral to language. Each supported language has the list of the Snowball project, or
+of stopwords-iso. The language of a text is the language with the Snowball list that it uses most,
+counted in running words; only that language's list applies to it, so that *die* is a word in
+English and an article in German.
 
-A catalogue cannot tell words that name what is wanted from words that people say in any request:
-"want" is as rare in it as "invoice". Background frequencies of the language can.
+A catalog cannot distinguish words that name an object from words of any request: "want" is as rare
+in it as "invoice". Background frequencies of the language can.
 
 Source: stop word profiles as language identification, Grefenstette, "Comparing two language
 identification schemes", JADT 1995.
@@ -84,18 +84,18 @@ def _read_lists(name: str) -> dict[str, frozenset[str]]:
 
 
 @cache
-def stop_words_of(language: str | None) -> frozenset[str]:
+def get_stop_words(language: str | None) -> frozenset[str]:
     """Return the folded stop words of *language*, none where it has no list."""
     if language is None or language in LANGUAGES:
         return read_stop_words()[0].get(language or "", frozenset())
     return _read_lists("stop_words.txt").get(language, frozenset())
 
 
-def language_of(words: Iterable[str], expected: str | None = None) -> str | None:
+def detect_language(words: Iterable[str], expected: str | None = None) -> str | None:
     """Name the language whose stop words *words* uses most, `None` if unknown.
 
-    One stop word is no evidence, for every language has some that are names of things in
-    another ("dog" is "though" in Danish); it counts only for the language that is *expected*.
+    One stop word is not evidence, because it may be the name of a thing in another language ("dog"
+    is "though" in Danish); it counts only for the language that is *expected*.
     """
     return language_by(language_votes(words), expected)
 
@@ -107,7 +107,7 @@ def language_votes(words: Iterable[str]) -> list[int]:
 
 
 def language_by(votes: Sequence[int], expected: str | None = None) -> str | None:
-    """Name the language for which most *votes* are, see `language_of`."""
+    """Name the language for which most *votes* are, see `detect_language`."""
     best = max(votes)
     if expected and votes[LANGUAGES.index(expected)] == best > 0:
         return expected
@@ -120,13 +120,13 @@ def are_stop_words(words: Iterable[str]) -> bool:
 
 
 def stop_words_in(words: Iterable[str], expected: str | None = None) -> frozenset[str]:
-    """Return those of *words* that are stop words in the language they are written in.
+    """Return the *words* that are stop words in their language.
 
-    *expected* is the language that one stop word is enough to tell.
+    *expected* is the language that one stop word is enough to detect.
     """
     words = list(words)
-    language = language_of(words, expected)
-    return stop_words_of(language).intersection(words) if language else frozenset()
+    language = detect_language(words, expected)
+    return get_stop_words(language).intersection(words) if language else frozenset()
 
 
 def is_near_stop_word(word: str, language: str, distance: int) -> bool:
@@ -144,7 +144,7 @@ def is_near_stop_word(word: str, language: str, distance: int) -> bool:
 @cache
 def _sort_by_length(language: str) -> dict[int, list[tuple[str, int]]]:
     rows: dict[int, list[tuple[str, int]]] = {}
-    for word in sorted(stop_words_of(language)):
+    for word in sorted(get_stop_words(language)):
         rows.setdefault(len(word), []).append((word, signature(word)))
     return rows
 
@@ -158,8 +158,8 @@ _SEPARATOR = "COMBINING GRAPHEME JOINER"
 # Letters of Hangul that show nothing.
 _BLANK_LETTERS = dict.fromkeys((0x115F, 0x1160))
 
-# What a character is: a letter that keeps its marks or one that may do without, a vowel sign, a
-# mark that may go with a letter of the second kind, or a mark that shows nothing itself.
+# Kinds of characters: a letter that keeps its marks, a letter whose marks may be missing, a vowel
+# sign, a mark for a letter of the second kind, or an invisible mark.
 _LETTER, _BARE_LETTER, _VOWEL, _POINT, _NOTHING = range(1, 6)
 _kinds: dict[str, int] = {}
 _sorted: dict[str, bool] = {}
@@ -178,16 +178,16 @@ def fold(text: str) -> str:
 
 
 def strip_accents(text: str) -> str:
-    """Return *text* without the marks that people leave out when they type in a hurry.
+    """Return *text* without the marks that people often omit.
 
     These are the accents of Latin and Greek, and the points of scripts that are written from right
     to left, such as Hebrew and Arabic. In Cyrillic, marks make other letters, and in the scripts of
-    India and South-East Asia they are vowels. Blank letters of Hangul are left out as well.
+    India and South-East Asia they are vowels. Blank letters of Hangul are also removed.
     """
     if text.isascii():
         return text
     decomposed = normalize_unicode("NFD", text).translate(_BLANK_LETTERS)
-    if decomposed.isalnum():  # there is no mark
+    if decomposed.isalnum():  # without a mark
         return unicodedata.normalize("NFC", decomposed)
     kept: list[str] = []
     is_optional = False
@@ -213,7 +213,7 @@ def normalize_unicode(form: Form, text: str) -> str:
     """
     if text.isascii():
         return text
-    # Of more marks in a row, one stands at one of these places.
+    # If there are more marks in a row, one is at one of these places.
     if len(text) > _MOST_MARKS and any(map(_is_sorted, text[_MOST_MARKS :: _MOST_MARKS + 1])):
         marks, kept = 0, []
         for character in text:
@@ -225,7 +225,7 @@ def normalize_unicode(form: Form, text: str) -> str:
 
 
 def _is_sorted(character: str) -> bool:
-    """Return whether a normal form may put *character* before the one in front of it."""
+    """Return whether a normal form may swap *character* with its predecessor."""
     if character < _FIRST_MARK:
         return False
     known = _sorted.get(character)
@@ -254,14 +254,14 @@ def _classify_character(character: str) -> int:
 
 # Runs that a single sign joins are one chunk: an identifier, a version, a date, an address.
 _JOINTS = "-_.@:"
-# Apostrophes hold a word together only where a letter follows, so that "don't" is one run and a
-# closing quote is none.
+# An apostrophe joins a word only before a letter, so that "don't" is one run and a closing quote is
+# not part of it.
 _APOSTROPHES = "'\u2019"
 _AS_ONE_SIGN = str.maketrans(
     {_APOSTROPHES[1]: _APOSTROPHES[0], **dict.fromkeys(_JOINTS, _JOINTS[0])}
 )
-# Scripts that are written without spaces between words; Hangul is written with them but
-# glues its particles to the word, which pairs of syllables see through as well.
+# Scripts without spaces between words; Hangul has spaces, but joins particles to the word, which
+# pairs of syllables also handle.
 _UNSPACED = (
     *((0x0E00, 0x0EFF), (0x1000, 0x109F), (0x1100, 0x11FF), (0x1780, 0x17FF)),
     *((0x3040, 0x30FF), (0x31F0, 0x31FF), (0x3400, 0x4DBF), (0x4E00, 0x9FFF)),
@@ -269,10 +269,10 @@ _UNSPACED = (
 )
 _FIRST_UNSPACED = chr(_UNSPACED[0][0])
 LONGEST_WORD = 64
-"""The most characters of a word; what is longer is cut."""
+"""The most characters of a word; longer words are cut."""
 
-# The most characters without a break that are read. Without it, a ligature that stands for a phrase
-# makes some millions of letters of a small text.
+# The most characters without a break that are read. Without it, a ligature for a phrase makes some
+# millions of letters of a small text.
 _LONGEST_CHUNK = 16_384
 _LONGEST_CLITIC = 2
 _SHORTEST_SPOKEN = 3
@@ -285,8 +285,8 @@ class Word(NamedTuple):
 
     Attributes:
         text: The folded word, without accents.
-        is_compound: Whether it is an identifier run together whose parts are words of the text as
-            well. A version, date or code that stays as it is has no such parts and is a plain word.
+        is_compound: Whether it is a joined identifier whose parts are also words of the text. A
+            version, date or code that stays whole is a plain word.
     """
 
     text: str
@@ -301,9 +301,9 @@ class Word(NamedTuple):
 def iter_words(text: str) -> Iterator[Word]:
     """Cut *text* into words, in order of place.
 
-    Identifiers are cut where their case, a joining sign or a digit shows a seam, and appear whole
-    as well; short names with digits, such as `k8s`, are words; versions, dates, numbers and codes
-    stay as they are; scripts without spaces are cut into overlapping pairs of characters.
+    Identifiers are cut at changes of case, joining signs and digits, and also appear whole; short
+    names with digits, such as `k8s`, are words; versions, dates, numbers and codes stay whole;
+    scripts without spaces are cut into overlapping pairs of characters.
     """
     return chain.from_iterable(map(_words.__getitem__, text.split()))
 
@@ -318,7 +318,7 @@ _parts = CachedFunction(
 )
 
 
-def joined(text: str) -> str:
+def join_words(text: str) -> str:
     """Return the letters and digits of *text* run together: one key for all spellings of a name."""
     return _run_together(text if text.isascii() else _bare(text))
 
@@ -345,7 +345,7 @@ def words_of_token(token: str) -> tuple[Word, ...]:
     return _words[token]
 
 
-# The ASCII characters that are no letters or digits.
+# The ASCII characters that are not letters or digits.
 _SIGNS = "".join([chr(code) for code in range(0x80) if not chr(code).isalnum()])
 _SIGNS_IN_ASCII = _SIGNS.encode()
 
@@ -379,7 +379,7 @@ def _chunks(token: str) -> Iterator[str]:
 
 
 def _continues(token: str, place: int) -> bool:
-    """Return whether the sign at *place*, which is no letter or digit, holds a chunk together."""
+    """Return whether the sign at *place*, not a letter or digit, joins a chunk."""
     sign, following = token[place], token[place + 1 : place + 2]
     if sign in _JOINTS:
         return following.isalnum()
@@ -406,12 +406,12 @@ def _cut_chunk(chunk: str) -> tuple[Word, ...]:
         )
         if not place or len(part) > _LONGEST_CLITIC
         for piece in _pieces(part)
-        if piece.isalnum() or any(map(str.isalnum, piece))  # a fraction has a slash of its own
+        if piece.isalnum() or any(map(str.isalnum, piece))  # a fraction has its own slash
     ]
     if pieces and len(runs) > 1:
         numeric = {one for one in pieces if not one.isalpha() and any(map(str.isdecimal, one))}
         if 2 * sum(piece in numeric for piece in pieces) >= len(pieces):
-            # A version, a date or a numbered code stays as it is beside the words in it.
+            # A version, a date or a numbered code is also a word as a whole.
             kept = fold(chunk)[:LONGEST_WORD]
             inside = {*pieces} - numeric
             if not any(map(str.isdecimal, pieces)):
@@ -419,14 +419,14 @@ def _cut_chunk(chunk: str) -> tuple[Word, ...]:
             return tuple([Word(text, False) for text in (*sorted(inside - {kept}), kept)])
     made = {piece: Word(piece, False) for piece in {*pieces}}
     words = tuple(map(made.__getitem__, pieces))
-    # A chunk that was cut at seams of its own is a compound as well.
+    # A chunk that was cut is also a compound.
     if len(pieces) <= 1 or any(sign in chunk for sign in _APOSTROPHES) or _has_unspaced(chunk):
         return words
     return (*words, Word(_run_together(chunk)[:LONGEST_WORD], True))
 
 
 def _bare(text: str) -> str:
-    # The plain form of a ligature may hold spaces.
+    # The plain form of a ligature may contain spaces.
     return strip_accents("".join(normalize_unicode("NFKC", text).split()))
 
 
@@ -500,7 +500,7 @@ def _ends_abbreviation(run: str, place: int) -> bool:
     """Return whether the small letter at *place* belongs to the capitals before it.
 
     It does as the s of a plural and as the v of a version: "PRs", "IPv6". Before a further word,
-    the last capital and the s may be a word of their own: "PDFAsImage".
+    the last capital and the s may be a separate word: "PDFAsImage".
     """
     letter, following = run[place], run[place + 1 : place + 2]
     if letter == "v":
@@ -508,7 +508,7 @@ def _ends_abbreviation(run: str, place: int) -> bool:
     if letter != "s" or following.islower():
         return False
     is_last = not following.isupper()
-    return is_last or run[place - 1 : place + 1].lower() not in stop_words_of("english")
+    return is_last or run[place - 1 : place + 1].lower() not in get_stop_words("english")
 
 
 def _find_end(is_kind: Callable[[str], bool], run: str, start: int) -> int:
@@ -518,7 +518,7 @@ def _find_end(is_kind: Callable[[str], bool], run: str, start: int) -> int:
 
 
 def _pieces_by_case(run: str) -> Iterator[str]:
-    """Cut where a capital follows a small letter and where digits begin or end."""
+    """Cut before a capital after a small letter, and around digits."""
     for _, signs in groupby(run, str.isdigit):
         part = "".join(signs)
         start = 0
@@ -575,13 +575,13 @@ def stem(word: str) -> str:
 # The length, in words, of the imaginary text that `share_of_texts` asks about.
 TEXT_LENGTH = 100
 
-# Words of queries are endless, so there is a bound to what is remembered.
+# The words of queries are endless, so the cache is bounded.
 _MOST_SHARES = 65_536
 
 
 @lru_cache(_MOST_SHARES)
 def share_of_texts(word: str, language: str) -> float:
-    """Return the share, in [0, 1], of texts of 100 words in *language* that hold a folded *word*.
+    """Return the share, in [0, 1], of texts of 100 words in *language* with the folded *word*.
 
     It is 0 for words that make up less than one in twenty thousand.
 

@@ -1,4 +1,4 @@
-"""Vectors of tools: what is embedded, how they are kept, and which lie nearest to a query's."""
+"""Vectors of tools: their texts, their file, and the search of the nearest."""
 
 from __future__ import annotations
 
@@ -6,4 +6,4 @@ SUFFIX = ".vec"
 """What the file of a bundle's vectors is called more than the bundle."""
 
 RECIPE = 2
-"""Version of the texts and weights that vectors are made of; those of another are stale."""
+"""Version of the texts and weights of vectors; vectors of another version are stale."""

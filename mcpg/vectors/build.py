@@ -54,12 +54,12 @@ _PARAMETERS, _PARAMETER, _EXAMPLES, _EXAMPLE, _BODY = 360, 80, 240, 120, 200
 
 
 def embedding_texts(document: ToolDocument) -> tuple[str, ...]:
-    """Return the texts whose vectors, by `text_weights`, make that of the tool of *document*.
+    """Return the texts whose vectors, by `text_weights`, make the vector of *document*'s tool.
 
-    These are its whole text, its names, and its description; what it does not have is its names,
-    or else its whole text. In the vector of one long text the few words that say what a tool is
-    weigh little beside its parameters; the mean over texts of different breadth keeps both.
-    Generated texts follow, each by itself: aliases and examples in turn.
+    These are its whole text, its names, and its description; a missing text is replaced by its
+    names, or else its whole text. In the vector of one long text, the few words on the purpose of a
+    tool weigh little beside its parameters; the mean over texts of different breadth keeps both.
+    Generated texts follow separately: aliases and examples in turn.
     """
     whole = embedding_text(document)
     names = _join_names(document.tool) or whole
@@ -77,7 +77,7 @@ def text_weights(count: int) -> tuple[float, ...]:
 
 
 def hash_texts(texts: tuple[str, ...]) -> str:
-    """Return the hash under which the vector that is made of *texts* is kept, in hexadecimal."""
+    """Return the hash of *texts*, the key of their vector, in hexadecimal."""
     text = "\0".join((str(RECIPE), *texts))
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
@@ -121,7 +121,7 @@ def _plain(text: str) -> str:
 
 
 def _cut(text: str, budget: int) -> str:
-    # What is far beyond the budget need not be cleaned to be dropped.
+    # Text far beyond the budget is dropped before cleaning.
     line = _plain(text[: 4 * budget])
     if len(line) <= budget:
         return line
@@ -144,7 +144,7 @@ class PreviousVectors(Protocol):
 
     @property
     def fingerprint(self) -> str:
-        """Who made them."""
+        """The fingerprint of their provider."""
 
     def find(self, document_hash: str) -> Vector | None:
         """Return the vector of the text with that hash, `None` if it is not known."""
@@ -152,15 +152,15 @@ class PreviousVectors(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class BuiltVectors:
-    """Vectors, and what it took to get them.
+    """Vectors, and how they were obtained.
 
     Attributes:
         vectors: The vectors, tools in order of their ids.
         hashes: The hash of each tool's texts, in the same order.
-        embedded: For how many tools, those that read the same counted once, texts were embedded.
-        reused: For how many tools a vector was known or stored.
-        diagnostics: What went wrong; what could be had is there all the same.
-        outage: Why the provider was given up before it had been asked for every text, if it was.
+        embedded: How many tools were embedded; tools with equal texts count once.
+        reused: How many tools had a known or stored vector.
+        diagnostics: The failures; all other vectors are present.
+        outage: Why the provider was abandoned before all texts were embedded, if it was.
     """
 
     vectors: ToolVectors
@@ -190,17 +190,17 @@ def vectors_for(
     known: PreviousVectors | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> BuiltVectors:
-    """Return a vector for each of *documents*, embedding only texts whose vector nobody has.
+    """Return a vector for each of *documents*, embedding only texts without a known vector.
 
-    Each batch goes into the store at once: whatever interrupts the work costs one batch at most. Of
-    processes that share a store with a lock, one embeds, and the others take what it has made.
+    Each batch is stored at once, so an interrupt costs one batch at most. Of processes that share a
+    store with a lock, one embeds, and the others use its vectors.
 
     Args:
         documents: Documents of tools with distinct ids; their order does not matter.
         provider: Embeds texts.
-        store: Keeps vectors beyond this run.
-        known: Vectors of an earlier run; those of another fingerprint do not count.
-        on_progress: Called with the number of tools that are embedded, and of those that need it.
+        store: Stores vectors beyond this run.
+        known: Vectors of an earlier run; vectors with another fingerprint are ignored.
+        on_progress: Called with the numbers of embedded tools, and of tools to embed.
     """
     texts = {one.tool.id: embedding_texts(one) for one in documents}
     return embed_items(texts, provider, store=store, known=known, on_progress=on_progress)
@@ -280,7 +280,7 @@ class _EmbeddingRun:
 
     @contextmanager
     def turn(self, store: EmbeddingStore | None) -> Iterator[None]:
-        """Wait while another process embeds for the same *store*, and take what it has made."""
+        """Wait while another process embeds for the same *store*, and use its vectors."""
         held = ExitStack()
         try:
             building = getattr(store, "building", None)
@@ -288,7 +288,7 @@ class _EmbeddingRun:
                 held.enter_context(building(self._fingerprint))
                 self.take_stored(store)
         except Exception as fault:  # noqa: BLE001 - as above
-            self._notice(Code.EMBEDDING_STORE_LOAD_FAILED, "nobody is waited for", fault)
+            self._notice(Code.EMBEDDING_STORE_LOAD_FAILED, "not waiting for other processes", fault)
         try:
             yield
         finally:
@@ -352,10 +352,10 @@ class _EmbeddingRun:
         return True
 
     def _embed(self, batch: Sequence[str]) -> None:
-        """Embed the texts of a *batch*; one that cannot be embedded does not take others along.
+        """Embed the texts of a *batch*; a text that cannot be embedded does not affect others.
 
         Raises:
-            EmbeddingError: The provider has failed, whatever the text.
+            EmbeddingError: The provider has failed for any text.
         """
         try:
             made = self._embed_batch(batch)
@@ -381,7 +381,7 @@ class _EmbeddingRun:
         """Return the weighted means of the vectors of each tool's texts, scaled to length one."""
         given = [text for key in batch for text in self._texts[key].texts]
         once = {text: number for number, text in enumerate(dict.fromkeys(given))}
-        # One tool by itself is asked for when a batch has failed: text by text then.
+        # A tool is embedded alone after a batch has failed, then text by text.
         size = len(once) if len(batch) > 1 else 1
         rows = embed_texts(self._provider, list(once), batch=size)
         if self._dimensions not in (None, rows.shape[1]):
@@ -402,7 +402,7 @@ class _EmbeddingRun:
     def _store_vectors(
         self, store: EmbeddingStore | None, made: Mapping[str, Vector]
     ) -> EmbeddingStore | None:
-        """Put what was *made* into the *store*; one that fails is not asked again."""
+        """Put the vectors *made* into the *store*; a store that fails is not used again."""
         entries = {key: row for one, row in made.items() for key in self._keys(one)}
         if store is None or not entries:
             return store
@@ -414,7 +414,7 @@ class _EmbeddingRun:
         return store
 
     def _notice(self, code: str, what: str, fault: Exception) -> None:
-        # The text of a stranger's error may hold a password: only its type is reported.
+        # An error of a store may contain a password, so only its type is reported.
         reason, place = type(fault).__name__, None
         if isinstance(fault, McpgError):
             reason, place = fault.message, fault.place

@@ -1,13 +1,12 @@
 """The file of vectors beside a bundle: `graph.mdld` has `graph.mdld.vec`.
 
-    header   magic, versions, how numbers are kept, how many, what they were made of, checksums
-    body     the maker's fingerprint, the hash of each tool's text, scales, rows; each part begins
-             at a multiple of 64 bytes
+    header   magic, versions, type of numbers, counts, key of the source, checksums
+    body     the provider's fingerprint, the hash of each tool's text, scales, rows; each part
+             begins at a multiple of 64 bytes
 
-Tools stand in order of their ids, so their numbers are those of the index. All numbers are
-little-endian, and equal vectors give equal bytes on every machine. Nothing in a file is believed
-before it was checked, and nothing in it is ever executed or unpickled. A file that fits a bundle is
-mapped into memory; what it lacks is made.
+Tools are in order of their ids, so their numbers are the index's. All numbers are little-endian,
+and equal vectors give equal bytes on every machine. Files are untrusted and checked, and never
+executed or unpickled. A file that fits a bundle is mapped into memory; missing vectors are made.
 """
 
 from __future__ import annotations
@@ -58,12 +57,12 @@ _SCALE = np.dtype("<f4")
 class UnusableVectorsError(Exception):
     """A file of vectors that cannot be used: missing, damaged, foreign or of another version.
 
-    It never leaves the package: whoever needs vectors does without the file.
+    It never leaves the package: the caller does without the file.
     """
 
 
 class NoVectorsError(UnusableVectorsError):
-    """There is no file at all."""
+    """The file does not exist."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,10 +122,10 @@ def pack_vectors(
 
 
 def write_vectors(path: str, data: bytes) -> bool:
-    """Put the content of a file of vectors into the file at *path*, wholly or not at all.
+    """Write the content of a file of vectors to *path*, atomically.
 
-    Whether it was written is returned: a file that says the same already is not touched.
-    `OutputError` is raised where it cannot be.
+    Return whether it was written: a file with the same content is not touched. `OutputError` is
+    raised if it cannot be written.
     """
     with suppress(UnusableVectorsError):
         if _map_file(path) == data:
@@ -139,7 +138,7 @@ def open_vectors(path: str) -> VectorFile:
     """Open the file of vectors at *path* by memory map.
 
     Raises:
-        NoVectorsError: There is no such file.
+        NoVectorsError: The file does not exist.
         UnusableVectorsError: It is damaged, foreign or of another version.
     """
     return unpack_vectors(_map_file(path))
@@ -148,7 +147,7 @@ def open_vectors(path: str) -> VectorFile:
 def unpack_vectors(data: Buffer) -> VectorFile:
     """Read the content of a file of vectors as `open_vectors` does; rows stay where they are."""
     if len(data) < _HEAD_SIZE or bytes(data[: len(MAGIC)]) != MAGIC:
-        raise UnusableVectorsError("it is no file of vectors")
+        raise UnusableVectorsError("it is not a file of vectors")
     _, version, recipe, number, dimensions, tools, length, key, maker, body = _HEADER.unpack_from(
         data
     )
@@ -183,21 +182,21 @@ def _map_file(path: str) -> Buffer:
         with open(path, "rb", opener=_open_regular) as stream:
             return memoryview(mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ))
     except FileNotFoundError as fault:
-        raise NoVectorsError("there is no such file") from fault
+        raise NoVectorsError("the file does not exist") from fault
     except (OSError, ValueError) as fault:
         raise UnusableVectorsError("it cannot be opened") from fault
 
 
 def _open_regular(path: str, flags: int) -> int:
-    # Opening a pipe would wait for somebody to write into it.
+    # Opening a pipe would wait for a writer.
     if not stat.S_ISREG(Path(path).stat().st_mode):
-        raise OSError("it is no regular file")
+        raise OSError("it is not a regular file")
     return os.open(path, flags)
 
 
 @dataclass(frozen=True, slots=True)
 class VectorFiles:
-    """What the files of vectors of a bundle have to offer: the first that the provider made.
+    """The usable files of vectors of a bundle: the first that the provider made.
 
     It is fresh if it has just the vectors of the bundle. Files that cannot be used are diagnosed.
     """
@@ -213,7 +212,7 @@ def find_vectors(
 ) -> VectorFiles:
     """Look for the vectors of a bundle of so many *tools* in *places*, the best first.
 
-    *key* is the SHA-256 of the bundle, *provider* who made the vectors.
+    *key* is the SHA-256 of the bundle, *provider* the embedding provider.
     """
     fingerprint, diagnostics, best = provider.fingerprint, [], VectorFiles()
     for path in places:
@@ -249,18 +248,18 @@ def find_or_build_vectors(
     known: PreviousVectors | None = None,
     keep_at: str | None = None,
 ) -> BuiltVectors:
-    """Return the vectors of a bundle: those of its file if it fits, else made with what it has.
+    """Return the vectors of a bundle: from its file if it fits, else made with the file's help.
 
     Args:
-        places: The files that may hold them, the best first.
-        documents: Gives the documents of the bundle; asked only when no file fits.
-        provider: Who makes the vectors.
-        key: SHA-256 of the bundle, `NO_KEY` when there is none.
+        places: The files that may contain them, the best first.
+        documents: Returns the documents of the bundle; called only if no file fits.
+        provider: The embedding provider.
+        key: SHA-256 of the bundle, `NO_KEY` if there is none.
         tools: How many tools it has.
-        store: Keeps vectors beyond this run.
-        known: Vectors that were made before, instead of those of a file that does not fit.
-        keep_at: The file to write when vectors had to be made, in a folder of the user's own, if it
-            can be written. Beside it may lie the clusters of a large catalogue.
+        store: Stores vectors beyond this run.
+        known: Earlier vectors, instead of a file that does not fit.
+        keep_at: The file to write if vectors had to be made, in a folder of the user's own, if it
+            can be written. The clusters of a large catalog may be beside it.
     """
     found = find_vectors(places, key, tools, provider)
     if found.file is not None and found.is_fresh:
@@ -272,11 +271,11 @@ def find_or_build_vectors(
     # As a file keeps them, so that a search scores the same before and after there is one.
     built = replace(built, vectors=built.vectors.convert(FLOAT16))
     if keep_at is not None and key != NO_KEY and built.vectors.dimensions:
-        # Those with a gap are never fresh, but whoever asks next has the others from there.
+        # Incomplete vectors are never fresh, but the next build reuses them.
         with suppress(OutputError):
             write_vectors(keep_at, pack_vectors(built.vectors, built.hashes, key))
-    told = list(found.diagnostics)
+    notices = list(found.diagnostics)
     if built.embedded and found.file is not None:
         message = f"the file of vectors is out of date: {built.embedded:,} texts were embedded now"
-        told.append(info(Code.VECTORS_STALE, message, found.path))
-    return replace(built, diagnostics=(*told, *built.diagnostics))
+        notices.append(info(Code.VECTORS_STALE, message, found.path))
+    return replace(built, diagnostics=(*notices, *built.diagnostics))

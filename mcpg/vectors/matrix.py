@@ -1,15 +1,14 @@
-"""The vectors of a catalogue's tools, and the cosines of a query's vector with them.
+"""The vectors of a catalog's tools, and the cosines of a query's vector with them.
 
-Rows are kept in 32, 16 or 8 bits. A product over fewer than 32 bits widens a part of the rows at a
-time, so that a hundred thousand vectors need no second copy.
+Rows are stored in 32, 16 or 8 bits. A product over fewer than 32 bits widens a part of the rows at
+a time, so that a hundred thousand vectors need no second copy.
 
-In large catalogues, near vectors are found without a look at all of them: vectors are put into
-clusters by the package `faiss`, and a search looks into those whose centres lie nearest to the
+In large catalogs, near vectors are found without comparing all of them: vectors are put into
+clusters by the package `faiss`, and a search compares the clusters whose centers are nearest to the
 query (Sivic and Zisserman, "Video Google: a text retrieval approach to object matching in videos",
-2003; Jégou, Douze and Schmid, "Product quantization for nearest neighbor search", 2011). Whoever
-ranks looks at the chosen ones exactly. `faiss` trusts the numbers in its files more than is wise
-with the files of strangers, so clusters are kept in the user's own cache folder and never beside a
-bundle.
+2003; Jégou, Douze and Schmid, "Product quantization for nearest neighbor search", 2011). The
+ranking compares the chosen vectors exactly. `faiss` trusts the numbers in its files too much for
+foreign files, so clusters are kept in the user's own cache folder and never beside a bundle.
 """
 
 from __future__ import annotations
@@ -44,14 +43,14 @@ KINDS = (FLOAT32, FLOAT16, INT8)
 _LARGEST_CODE = 127
 _HALF_BITS, _HALF_BIAS = np.int32(~0x70000000), np.float32(2.0**112)
 _WIDENED_AT_ONCE = 1 << 20
-"""How many numbers are widened at a time: four megabytes, which a processor's cache can hold."""
+"""How many numbers are widened at a time: four megabytes, which fit a processor's cache."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class QuantizedMatrix:
     """A matrix with one vector of length 1 in each row, kept in few bits.
 
-    Each row is to be multiplied with its scale; there are none where they are kept as they are.
+    Each row is multiplied with its scale; unscaled rows have none.
     """
 
     rows: Floats | NDArray[np.float16] | NDArray[np.int8]
@@ -69,13 +68,13 @@ class QuantizedMatrix:
         return int(self.rows.shape[0])
 
     def cosines(self, query: Floats, numbers: Numbers | None = None) -> Floats:
-        """Return the products of *query* with all rows, or with those of some *numbers*, in order.
+        """Return the products of *query* with all rows, or with the rows *numbers*, in order.
 
-        That of one of some does not depend on which the others are.
+        The result for a row is the same whichever other rows are selected.
         """
         rows = self.rows if numbers is None else self.rows[numbers]
         products = np.empty(len(rows), dtype=np.float32)
-        # A file may say that a number is none; whoever asked gets an answer all the same.
+        # A file may contain numbers that are not finite; the result is returned without warnings.
         with np.errstate(invalid="ignore", over="ignore"):
             for part in _parts(len(rows), self.dimensions):
                 wide = _widen(rows[part])
@@ -125,9 +124,9 @@ def quantize(kind: str, rows: Floats) -> QuantizedMatrix:
 def _widen(rows: NDArray[Any]) -> Floats:
     """Return *rows* in 32 bits.
 
-    Half floats go the way of Giesen ("Half to float done quic", 2012): their bits are shifted to
-    where those of a float stand, and the exponent's other bias is multiplied away. That is exact,
-    takes a quarter of the time of a cast, and makes large numbers of infinities.
+    Half floats are widened as by Giesen ("Half to float done quic", 2012): their bits are shifted
+    to the places of a float, and the exponent's other bias is multiplied away. That is exact, takes
+    a quarter of the time of a cast, and makes large numbers of infinities.
     """
     if rows.dtype != np.float16:
         return rows.astype(np.float32, copy=False)
@@ -152,11 +151,11 @@ _WORTH_PICKING = 8
 
 
 class ToolVectors:
-    """One vector for each tool of a catalogue, by the tool's number in the index.
+    """One vector for each tool of a catalog, by the tool's number in the index.
 
     Attributes:
-        fingerprint: Who made the vectors.
-        dimensions: How long each is; 0 where there is none at all.
+        fingerprint: The fingerprint of the provider.
+        dimensions: How long each vector is; 0 without any.
         missing: How many tools have no vector.
     """
 
@@ -167,10 +166,10 @@ class ToolVectors:
         fingerprint: str,
         neighbours: VectorClusters | None = None,
     ) -> None:
-        """Hold one row of *stored* for each tool; `ValueError` is raised for another number.
+        """Keep one row of *stored* for each tool; `ValueError` is raised for another number.
 
-        Which tools have a vector is *present*; *neighbours* finds rows that are probably near, and
-        without it all are looked at.
+        *present* is for each tool whether it has a vector; *neighbours* finds rows that are
+        probably near, and without it all are compared.
         """
         if len(stored) != len(present):
             raise ValueError(f"{len(stored)} vectors for {len(present)} tools")
@@ -183,7 +182,7 @@ class ToolVectors:
 
     @classmethod
     def from_rows(cls, vectors: Sequence[Floats | None], fingerprint: str) -> ToolVectors:
-        """Hold *vectors*, `None` for tools that have none; `ValueError` if not equally long."""
+        """Keep *vectors*, `None` for tools that have none; `ValueError` if not equally long."""
         present = np.array([vector is not None for vector in vectors], dtype=np.bool_)
         lengths = {len(vector) for vector in vectors if vector is not None}
         if len(lengths) > 1:
@@ -196,7 +195,7 @@ class ToolVectors:
 
     @property
     def identity(self) -> str:
-        """Who made the vectors, and how they are kept and searched.
+        """The provider of the vectors, and how they are stored and searched.
 
         Of the same documents, vectors without a gap that have equal ones answer alike.
         """
@@ -229,7 +228,7 @@ class ToolVectors:
         """Return the cosines of some *tools*, by number, in their order; as `cosines` does.
 
         Raises:
-            IndexError: There is no such tool.
+            IndexError: A number is out of range.
         """
         return self._products(query, np.fromiter(tools, dtype=np.intp))
 
@@ -238,8 +237,8 @@ class ToolVectors:
     ) -> list[tuple[int, float]]:
         """Return number and cosine of the *count* tools nearest to *query*, the nearest first.
 
-        The query has length 1. Tools with equal cosines stand in order of number. Those without a
-        vector are left out, and those of *without*.
+        The query has length 1. Tools with equal cosines are in order of number. Tools without a
+        vector and tools in *without* are left out.
 
         Raises:
             ValueError: *query* has other dimensions.
@@ -290,7 +289,8 @@ def _best(numbers: Numbers, cosines: Floats, count: int) -> list[tuple[int, floa
 
 SUFFIX = ".near"
 FEWEST = 100_000
-"""From how many tools on clusters are made; docs/reference/vectors-file.md has the figures."""
+"""The number of tools from which clusters are made; docs/reference/vectors-file.md has the figures.
+"""
 
 _CLUSTERS = 4
 """How many clusters there are for each unit of the square root of the number of vectors."""
@@ -300,7 +300,7 @@ _FOR_A_CENTRE = 40
 
 _LOOKED_INTO = 64
 _FEWEST_CHOSEN = 256
-# magic, digest of what the clusters were made of, checksum of the content
+# magic, digest of the source, checksum of the content
 _HEADER = struct.Struct("<8s32sI")
 _MAGIC = b"mcpgnear"
 
@@ -315,7 +315,7 @@ class VectorClusters:
     def near(self, query: Floats, count: int) -> list[int]:
         """Return the numbers of more than *count* vectors, probably the nearest, each once.
 
-        There are fewer where the clusters that were looked into hold fewer.
+        There are fewer if the searched clusters have fewer.
         """
         wanted = max(2 * count, _FEWEST_CHOSEN)
         _, found = self._index.search(query[None], wanted)
@@ -345,14 +345,14 @@ def make_clusters(vectors: ToolVectors) -> VectorClusters:
 def with_clusters(
     vectors: ToolVectors, key: bytes, path: str, *, make: bool = False
 ) -> ToolVectors:
-    """Let *vectors* find the nearest by clusters, where they are so many that it pays.
+    """Let *vectors* find the nearest by clusters, if there are enough of them.
 
     Args:
         vectors: The vectors.
-        key: SHA-256 of the bundle that they were made for.
+        key: SHA-256 of their bundle.
         path: The file of the clusters, in a folder of the user's own.
-        make: Whether to make the clusters, and keep them, if there are none yet; for 100,000
-            vectors that takes some 20 seconds. Otherwise all vectors are looked at then.
+        make: Whether to make and store the clusters if there are none yet; for 100,000 vectors that
+            takes some 20 seconds. Otherwise all vectors are compared then.
     """
     if len(vectors) < FEWEST or not vectors.dimensions or not _is_usable():
         return vectors
@@ -370,7 +370,7 @@ def with_clusters(
 
 
 def _is_usable() -> bool:
-    """Return whether the package can be loaded: one that cannot is as good as none."""
+    """Return whether the package can be loaded."""
     try:
         return find_spec("faiss") is not None and _faiss() is not None
     except Exception:  # noqa: BLE001 - a package that does not fit the others may raise anything
@@ -379,9 +379,9 @@ def _is_usable() -> bool:
 
 def _faiss() -> Any:
     with warnings.catch_warnings():
-        # What its generator of bindings does is deprecated, and nobody here can change it.
+        # Its bindings use deprecated features, which cannot be changed here.
         warnings.simplefilter("ignore", DeprecationWarning)
-        import faiss  # noqa: PLC0415 - only large catalogues need it
+        import faiss  # noqa: PLC0415 - only large catalogs need it
 
     return faiss
 

@@ -20,7 +20,7 @@ from mcpg.documents.front_matter import split_front_matter
 from mcpg.documents.writer import with_compact_schemas
 from mcpg.errors import Code
 from mcpg.graph.terms import RdfLiteral, node_iri
-from mcpg.graph.triples import triples_of
+from mcpg.graph.triples import make_triples
 from mcpg.sources import RawFile, SourceBatch, read_sources
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def edges_of_graph(assembly: Assembly) -> Edges:
     nodes = {node_iri(one.uri): one.uri for one in documents}
     return {
         (nodes[subject], KINDS[predicate], nodes[target])
-        for subject, predicate, target in triples_of(documents)
+        for subject, predicate, target in make_triples(documents)
         if subject in nodes and predicate in KINDS and isinstance(target, str)
         if target in nodes and subject != target
     }
@@ -188,7 +188,7 @@ def test_things_that_name_documents_are_documents() -> None:
     assert front["graph_entities"][:2] == [document, page]  # type: ignore[index]
     assert third == {**document, "label": "Bee"}
     assert others == [{"label": "b", "type": "Person"}, {"label": "Nobody"}, 7]
-    stated = set(triples_of([*found.documents, *found.pages]))
+    stated = set(make_triples([*found.documents, *found.pages]))
     mentioned = {two for one, predicate, two in stated if predicate.endswith("/mentions")}
     assert {URI.format("b"), URI.format("p")} < mentioned
     said = {(one, predicate.rpartition("/")[2]): two for one, predicate, two in stated}

@@ -20,7 +20,7 @@ from mcpg.documents.dotnet import named_nodes, shared_nodes
 from mcpg.documents.front_matter import member, split_front_matter
 from mcpg.documents.front_matter_edits import MAX_REWRITTEN, authored_text
 from mcpg.errors import Code
-from mcpg.graph.triples import triples_of
+from mcpg.graph.triples import make_triples
 from mcpg.sources import SourceBatch
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def test_no_document_is_refused_and_nothing_is_lost(given_fronts: list[JsonObjec
     assert [replace(one, tool=replace(one.tool, place="")) for one in back.pages] == [
         replace(one, tool=replace(one.tool, place="")) for one in assembly.pages
     ]
-    assert list(triples_of(back.pages)) == list(triples_of(assembly.pages))
+    assert list(make_triples(back.pages)) == list(make_triples(assembly.pages))
     assert encode_bundle(bundle_of(back)) == encode_bundle(bundle)
 
 

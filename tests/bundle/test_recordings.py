@@ -20,7 +20,7 @@ from mcpg.documents.model import Link, ToolDocument
 from mcpg.documents.writer import write_document
 from mcpg.errors import BundleError
 from mcpg.graph.terms import KB_MEMBER_OF, KB_NEXT_STEP, KB_RELATED_TO, node_iri
-from mcpg.graph.triples import triples_of
+from mcpg.graph.triples import make_triples
 from mcpg.relations.edges import EdgeKind
 from mcpg.sources.model import RawFile, SourceBatch
 
@@ -58,7 +58,7 @@ def test_a_bundle_of_the_gateway_gives_what_it_reads_itself() -> None:
     assert Counter(kind for _, kind, _ in edges) == {MEMBER: 210, "relatedTo": 116, "nextStep": 7}
     text = (RECORDED / "manifests.bundle.json").read_text("utf-8")
     found = assemble(SourceBatch(bundles=(RawFile(text, "manifests.bundle.json"),)))
-    read = [one for one in triples_of(found.documents) if one[1] in PREDICATES.values()]
+    read = [one for one in make_triples(found.documents) if one[1] in PREDICATES.values()]
     assert len(found.documents) == 52
     assert set(read) == triples(edges)
 

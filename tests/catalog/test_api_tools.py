@@ -358,7 +358,7 @@ def test_an_api_without_tool_search_defers_nothing(api: str) -> None:
 
 def test_an_unknown_api_is_an_error() -> None:
     """The error names those that there are."""
-    with pytest.raises(UsageError, match="'bedrock' is no API"):
+    with pytest.raises(UsageError, match="'bedrock' is not an API"):
         api_tools("bedrock", [])
 
 
@@ -384,7 +384,7 @@ def test_a_call_is_mapped_back() -> None:
 @pytest.mark.parametrize("arguments", ["{", "[1]", "3", "null ,", "[" * 100_000, [1], 3])
 def test_arguments_that_are_no_object_are_an_error(arguments: Any) -> None:
     """A model may write anything; what it wrote is no fault of the program."""
-    with pytest.raises(UsageError, match="the arguments of a are no JSON object"):
+    with pytest.raises(UsageError, match="the arguments of a are not a JSON object"):
         api_tools("openai", [tool("a")]).call("a", arguments)
 
 

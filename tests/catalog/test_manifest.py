@@ -290,7 +290,7 @@ def test_half_characters_are_repaired() -> None:
     assert [(tool.name, tool.description) for tool in found.tools] == [("a\ufffd", "b\ufffd")]
     (item,) = found.diagnostics
     assert (item.code, item.place) == (Code.TEXT_REPAIRED, "m.json: tools[0].name")
-    assert "2 texts hold" in item.message
+    assert "2 texts have" in item.message
     whole = read_manifest(r'{"tools": [{"name": "\ud83d\ude00"}]}', "m.json", default_source="m")
     assert (whole.tools[0].name, whole.diagnostics) == ("😀", ())
 
@@ -314,7 +314,7 @@ def test_one_repair_among_documents() -> None:
     """The place of a repair names the document."""
     found = read_manifest('[{"name": "a"}]\n[{"name": "\\ud800"}]', "m", default_source="m")
     assert [item.place for item in found.diagnostics] == ["m: [1][0].name"]
-    assert "one text holds" in found.diagnostics[0].message
+    assert "one text has" in found.diagnostics[0].message
 
 
 def test_gemini_types_inside_lists_are_lowered() -> None:

@@ -159,7 +159,7 @@ CIRCLE = {"$defs": {"node": record(next={"$ref": "#/$defs/node"})}}
 @pytest.mark.parametrize(
     ("schema", "reason"),
     [
-        (record(a={}), "/a: it states no type"),
+        (record(a={}), "/a: it has no JSON type"),
         (record(a=True), "/a: it allows any value"),
         (record(a={"type": "object"}), "/a: it is an object with any members"),
         ({**record(), "additionalProperties": True}, "further members"),
@@ -187,7 +187,7 @@ CIRCLE = {"$defs": {"node": record(next={"$ref": "#/$defs/node"})}}
         (record(a={"enum": [*map(str, range(1001))]}), "too large"),
         (record(a={"$ref": "#/$defs/none"}), "leads nowhere"),
         (record(a={"$ref": {}}), "refers to itself"),
-        (record(a={"type": {}}), "no type"),
+        (record(a={"type": {}}), "no JSON type"),
         ({"properties": {}, "required": [{}]}, "requires a member"),
         ({**record(a={"$ref": "#/$defs/node"}), **CIRCLE}, "refers to itself"),
         (record(**{"*": TEXT}), "/*: it is called *"),

@@ -206,7 +206,7 @@ def test_weights_of_code_are_tuned_and_written(
 
     provider = FunctionEmbeddings(mislead, "misleading")
     embed_with(monkeypatch, provider)
-    monkeypatch.setattr("mcpg.code.vectors.provider_of", lambda _spec: provider)
+    monkeypatch.setattr("mcpg.code.vectors.make_provider", lambda _spec: provider)
     words = [f"{one}o{two}x" for one in "bdfgklmnrz" for two in ("ra", "si", "to", "nu", "pe")]
     (folder / "app.py").write_text("".join(f"def do_{one}(): ...\n" for one in words))
     rows = ({"query": f"{one} please", "relevant": f"do_{one}"} for one in words)

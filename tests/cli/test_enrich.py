@@ -225,7 +225,7 @@ def test_a_tool_with_too_few_texts_is_left(
     done = run("enrich", "tools")
     assert done.code == 1
     assert (
-        f"warning[answer_incomplete]: the answers hold too few texts for '{NAMES[0]}'" in done.err
+        f"warning[answer_incomplete]: the answers have too few texts for '{NAMES[0]}'" in done.err
     )
     assert len(read_entries()) == 3
     assert run("enrich", "tools").code == 0

@@ -225,7 +225,7 @@ class TestGates:
         assert kept.err == ""
         missed = run("eval", str(queries), "--min", "ndcg@5=0.1", "--max", "ece=0", "-q")
         assert missed.code == 1
-        assert re.search(r"error: --max: ece is 0\.\d{4}; at most 0 was asked for", missed.err)
+        assert re.search(r"error: --max: ece is 0\.\d{4}; required: at most 0", missed.err)
         assert "--min" not in missed.err
 
     @pytest.mark.parametrize("form", ["text", "json", "markdown"])

@@ -141,4 +141,4 @@ def test_why_not_tells_of_the_filter(run: Callable[..., Run]) -> None:
     assert "none: the filter leaves it out" in found.out
     assert "it has no hint that it only reads" in found.out
     told = run("explain", "pay back", "--read-only", "--source", "shop").out
-    assert "source shop; only what reads: leaves 1 of 4 tools" in told
+    assert "source shop; read-only: leaves 1 of 4 tools" in told

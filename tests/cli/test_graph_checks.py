@@ -33,7 +33,7 @@ def test_a_violation_fails_with_file_and_line(run: Callable[..., Run], folder: P
     (folder / "pages/x\x1b[2J.md").write_text(PAGE, encoding="utf-8")
     done = run("graph", "validate", "-b", "pages")
     assert done.code == 1
-    assert ".md:4: violation[Datatype]: `date_published` is no date" in done.out
+    assert ".md:4: violation[Datatype]: `date_published` is not a date" in done.out
     assert "\x1b" not in done.out
 
     (folder / "pages/x\x1b[2J.md").rename(folder / "pages/x.md")

@@ -244,7 +244,7 @@ def test_rdf_xml_tells_what_it_cannot_hold(run: Callable[..., Run], folder: Path
     done = run("graph", "export", "-b", "bell.json", "-o", "bell.rdf")
 
     assert done.code == 0
-    assert "XML cannot hold 1 statement" in done.err
+    assert "XML cannot represent 1 statement" in done.err
 
 
 BASE_IRI = "https://graph.example/"

@@ -203,7 +203,7 @@ def test_pages_are_described_counted_and_validated(run: Callable[..., Run], plac
     assert (counts["tools"], counts["pages"], counts["things"]) == (4, 2, 1)
     assert "things 1 pages 2" in " ".join(run("graph", "stats", "-b", place).out.split())
     assert checked.code == 1
-    assert ":3: violation[Datatype]: `date_published` is no date" in checked.out
+    assert ":3: violation[Datatype]: `date_published` is not a date" in checked.out
     assert "4 tools, 2 pages, " in checked.out
 
 

@@ -80,7 +80,7 @@ def test_tools_that_the_bundle_lacks_are_reported(run: Runner, folder: Path) -> 
     """They are counted and left out; without a bundle every tool counts."""
     (folder / "calls.jsonl").write_bytes(lines_of(calls_of([["shipment_create", "fax"]] * 2)))
     learned = run("learn", "calls.jsonl")
-    assert "skipped 2 calls of tools that are not in the catalogue: 'fax' (2)" in learned.err
+    assert "skipped 2 calls of tools that are not in the catalog: 'fax' (2)" in learned.err
     (folder / "graph.mdld").unlink()
     free = run("learn", "calls.jsonl", "-o", "free.jsonl")
     assert "there is no bundle: tools are named as the traces do" in free.err

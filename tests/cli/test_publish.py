@@ -89,7 +89,7 @@ def test_what_is_not_published_is_told(graph: Path, database: str, run: Callable
     assert done.code == 0
     assert done.json["matches"]
     (told,) = [one for one in done.json["diagnostics"] if one["code"] == "candidates_failed"]
-    assert "this catalogue is not published" in told["message"]
+    assert "this catalog is not published" in told["message"]
 
 
 def test_only_bundles_are_published(sources: Path, database: str, run: Callable[..., Run]) -> None:

@@ -192,7 +192,7 @@ class TestExplain:
         twins = [{"name": name, "description": "Ring the bell."} for name in ("bell_b", "bell_a")]
         (folder / "twins.json").write_text(json.dumps({"tools": twins}), "utf-8")
         asked = ("explain", "ring the bell", "-b", "twins.json")
-        assert "ahead of bell_b by its smaller id alone" in run(*asked).out
+        assert "ahead of bell_b by its smaller id" in run(*asked).out
         assert "level with bell_b: the smaller tool id goes first" in run(*asked, "-v").out
 
 

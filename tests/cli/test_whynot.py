@@ -55,7 +55,7 @@ def test_it_is_told_that_the_graph_alone_is_looked_at(
     plain = run(*asked)
 
     told = (
-        "info[tool_explained_by_graph]: why shipment_create is where it is is told of the strategy"
+        "info[tool_explained_by_graph]: the rank of shipment_create is explained for the strategy"
     )
     assert f"{told} graph; by " in found.err
     assert "its rank is 1" in found.err
@@ -86,9 +86,9 @@ def test_text_says_who_is_above_and_why(graph: Path, run: Callable[..., Run]) ->
 
     told = run("explain", QUERY, "--tool", "invoice_search", "--judged", "q.jsonl", "-v").out
 
-    assert "by its words  not found: it holds no word of the query" in told
+    assert "by its words  not found: it contains no word of the query" in told
     assert " 1  shipment_create  score" in told
-    assert "this tool holds no word of the query" in told
+    assert "this tool contains no word of the query" in told
     assert "change: add the keyword 'label', add the keyword 'zorb'" in told
     assert "rank 1, score" in told
     assert "4 queries, nDCG@5" in told
@@ -165,7 +165,7 @@ def test_the_first_tool_and_the_hopeless_one_have_no_change(run: Callable[..., R
     hopeless = run("explain", "4711", "--tool", "shipment_status").out
 
     assert "change  it is first already" in first
-    assert "change  the query holds no word" in hopeless
+    assert "change  the query has no word" in hopeless
     assert "hints file" not in first + hopeless
 
 

@@ -94,7 +94,7 @@ def write(folder: Path, files: dict[str, str | bytes]) -> Path:
     return folder
 
 
-def graph_of(folder: Path) -> CodeGraph:
+def build_graph(folder: Path) -> CodeGraph:
     """Return the graph of a folder, through its pages."""
     return CodeGraph(filter(None, map(read_page, map(write_page, read_files(folder)[0]))))
 
@@ -102,7 +102,7 @@ def graph_of(folder: Path) -> CodeGraph:
 @pytest.mark.parametrize("language", SHOPS)
 def test_callers_are_found_across_files(language: str, tmp_path: Path) -> None:
     """In each language a call through a typed receiver leads to the method in another file."""
-    graph = graph_of(write(tmp_path, SHOPS[language]))
+    graph = build_graph(write(tmp_path, SHOPS[language]))
     (login,) = graph.find("login")
     callers = graph.incoming(login, CALLS)
     assert [one.symbol.short_name for one in callers if one.symbol] == ["post"]
@@ -113,7 +113,7 @@ def test_callers_are_found_across_files(language: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("language", SHOPS)
 def test_inherited_methods_are_found(language: str, tmp_path: Path) -> None:
     """A call on the object itself leads to the method of a base; the base knows its heirs."""
-    graph = graph_of(write(tmp_path, SHOPS[language]))
+    graph = build_graph(write(tmp_path, SHOPS[language]))
     (save,) = graph.find("Base.save")
     (base,) = graph.find("Base")
     assert [one.name.rpartition("::")[2] for one in graph.incoming(save, CALLS)] == ["Store.login"]
@@ -130,13 +130,13 @@ def called(graph: CodeGraph, caller: str) -> list[tuple[str, bool]]:
 def test_new_objects_are_of_types(tmp_path: Path) -> None:
     """`new X` calls the type X, though a method around it has the same name."""
     text = "class Item {}\nclass Tests {\n  void Item() { var i = new Item(); }\n}\n"
-    graph = graph_of(write(tmp_path, {"Tests.cs": text}))
+    graph = build_graph(write(tmp_path, {"Tests.cs": text}))
     assert called(graph, "Tests.Item") == [("Tests.cs::Item", False)]
 
 
 def test_parts_of_a_type_share_members(tmp_path: Path) -> None:
     """The parts of a partial class are one type, in other files too; another namespace is not."""
-    graph = graph_of(
+    graph = build_graph(
         write(
             tmp_path,
             {
@@ -153,7 +153,7 @@ def test_parts_of_a_type_share_members(tmp_path: Path) -> None:
 def test_overloads_are_called_by_the_first(tmp_path: Path) -> None:
     """Of several methods of a name, calls lead to the first one."""
     text = "class A {\n  void put(int x) {}\n  void put(long x) {}\n  void go() { put(1); }\n}\n"
-    graph = graph_of(write(tmp_path, {"A.java": text}))
+    graph = build_graph(write(tmp_path, {"A.java": text}))
     assert called(graph, "A.go") == [("A.java::A.put", False)]
 
 
@@ -172,14 +172,14 @@ def test_methods_of_foreign_types_are_not_guessed(
     text = (
         f"class Own:\n    def send_mail(self): pass\n\ndef go(x{parameter}):\n    x.send_mail()\n"
     )
-    graph = graph_of(write(tmp_path, {"m.py": text}))
+    graph = build_graph(write(tmp_path, {"m.py": text}))
     assert called(graph, "go") == expected
 
 
 @pytest.mark.parametrize("language", SHOPS)
 def test_comments_document_symbols(language: str, tmp_path: Path) -> None:
     """The docstring or comment of a definition is its documentation, without marks."""
-    graph = graph_of(write(tmp_path, SHOPS[language]))
+    graph = build_graph(write(tmp_path, SHOPS[language]))
     (save,) = graph.find("Base.save")
     assert save.symbol.documentation == "Save it."
     assert "save" in save.symbol.signature
@@ -196,7 +196,7 @@ def test_scopes_filter(tmp_path: Path) -> None:
     """Languages and paths filter definitions and callers."""
     for language in ("python", "go"):
         write(tmp_path / language, SHOPS[language])
-    graph = graph_of(tmp_path)
+    graph = build_graph(tmp_path)
     assert len(graph.find("login")) == 2
     assert [one.file.language for one in graph.find("login", CodeScope(languages=("Go",)))] == [
         "go"
@@ -472,7 +472,7 @@ def test_symbols_are_no_tools(tmp_path: Path) -> None:
 def test_call_chains_end(tmp_path: Path) -> None:
     """A chain is a shortest one, and a circle of calls does not hold it up."""
     text = "def a(): b()\ndef b(): a(); c()\ndef c(): d()\ndef d(): pass\n"
-    graph = graph_of(write(tmp_path, {"m.py": text}))
+    graph = build_graph(write(tmp_path, {"m.py": text}))
     ends = [graph.find(name)[0] for name in "ad"]
     assert [one.symbol.name for one in graph.call_chain(*ends)] == ["a", "b", "c", "d"]
     assert graph.call_chain(*ends[::-1]) == ()
@@ -489,7 +489,7 @@ def test_imports_outside_the_code(tmp_path: Path) -> None:
         "in_here.py": "d = 1\n",
         "e.js": 'import get from "requests/get";\n',
     }
-    graph = graph_of(write(tmp_path, files))
+    graph = build_graph(write(tmp_path, files))
 
     def importers(module: str, **scope: tuple[str, ...]) -> list[str]:
         return [one.file.path for one in graph.importers(module, CodeScope(**scope))]
@@ -502,7 +502,7 @@ def test_imports_outside_the_code(tmp_path: Path) -> None:
 
 def test_close_names(tmp_path: Path) -> None:
     """A misspelt name has near ones."""
-    graph = graph_of(write(tmp_path, SHOPS["python"]))
+    graph = build_graph(write(tmp_path, SHOPS["python"]))
     assert graph.find("logn") == ()
     assert graph.close_names("logn") == ("login",)
 
@@ -510,7 +510,7 @@ def test_close_names(tmp_path: Path) -> None:
 def test_kinds_filter_definitions(tmp_path: Path) -> None:
     """A class and a function of one name are told apart by their kind."""
     text = "class Login: pass\nclass Store:\n    def login(self): pass\n"
-    graph = graph_of(write(tmp_path, {"m.py": text}))
+    graph = build_graph(write(tmp_path, {"m.py": text}))
     assert [one.symbol.name for one in graph.find("login", kinds=CLASSES)] == ["Login"]
     assert [one.symbol.name for one in graph.find("login", kinds=KINDS_BY_WORD["method"])] == [
         "Store.login"
@@ -523,7 +523,7 @@ def test_heirs_and_overrides(tmp_path: Path) -> None:
         "class A(C):\n    def f(self): pass\nclass B(A):\n    def f(self): pass\n"
         "class C(B):\n    def f(self): pass\n"
     )
-    graph = graph_of(write(tmp_path, {"m.py": text}))
+    graph = build_graph(write(tmp_path, {"m.py": text}))
     (first,) = graph.find("A")
     assert [one.symbol.name for one in graph.heirs(first)] == ["B", "C"]
     assert [one.symbol.name for one in graph.heirs(first, depth=1)] == ["B"]
@@ -533,7 +533,7 @@ def test_heirs_and_overrides(tmp_path: Path) -> None:
 
 def test_definitions_by_place(tmp_path: Path) -> None:
     """The innermost definition around a line is found, and files by the end of their path."""
-    graph = graph_of(write(tmp_path, SHOPS["python"]))
+    graph = build_graph(write(tmp_path, SHOPS["python"]))
     (file,) = graph.find_files("store.py")
     assert file.path == "shop/store.py"
     found = [graph.at(file, line) for line in (1, 2, 4, 7)]
@@ -550,13 +550,13 @@ def test_definitions_by_place(tmp_path: Path) -> None:
 def test_degrees_count_ends_once(tmp_path: Path) -> None:
     """Degrees count the symbols at the other ends; a call of oneself is none."""
     text = "def a():\n    b()\n    b()\n    a()\n\ndef b(): pass\n\nb()\n"
-    graph = graph_of(write(tmp_path, {"m.py": text}))
+    graph = build_graph(write(tmp_path, {"m.py": text}))
     assert [graph.degrees(graph.find(name)[0]) for name in "ab"] == [(0, 1), (2, 0)]
 
 
 def test_definitions_are_relations(tmp_path: Path) -> None:
     """What defines a symbol, and what a symbol or file defines, are relations like others."""
-    graph = graph_of(write(tmp_path, SHOPS["python"]))
+    graph = build_graph(write(tmp_path, SHOPS["python"]))
     (file,), (login,) = graph.find_files("store.py"), graph.find("login")
     defines = (CodeEdgeKind.DEFINES,)
     assert [one.name for one in graph.incoming(login, defines)] == ["shop/store.py::Store"]
@@ -569,7 +569,7 @@ def test_definitions_are_relations(tmp_path: Path) -> None:
 def test_private_members_have_names(tmp_path: Path) -> None:
     """The sign of a private member of JavaScript is no mark of a repeated name."""
     text = "class A {\n  #x() {}\n  f() { this.#x(); }\n}\nclass A { f() {} }\n"
-    graph = graph_of(write(tmp_path, {"a.js": text}))
+    graph = build_graph(write(tmp_path, {"a.js": text}))
     names = [one.symbol.short_name for one in graph.definitions]
     assert names == ["A", "#x", "f", "A", "f"]
     assert [one.symbol.plain_name for one in graph.definitions][-1] == "A.f"
@@ -580,7 +580,7 @@ def test_brackets_in_a_path_are_no_link(tmp_path: Path) -> None:
     write(tmp_path, {"app/[[...slug]]/page.ts": "export function page() {}\n"})
     (page,) = read_pages(SourceRequest(f"code:{tmp_path}")).documents
     assert not read_markdown(page.content.split("---\n")[2]).references
-    assert graph_of(tmp_path).find("page")
+    assert build_graph(tmp_path).find("page")
 
 
 def test_what_imports_a_symbol_imports_its_file(tmp_path: Path) -> None:
@@ -588,7 +588,7 @@ def test_what_imports_a_symbol_imports_its_file(tmp_path: Path) -> None:
     write(tmp_path, {"store.py": "class Store: pass\ndef load(): pass\n"})
     write(tmp_path, {"a.py": "from store import Store\nfrom store import load\n"})
     write(tmp_path, {"b.py": "import store\n", "c.py": "import os\n"})
-    graph = graph_of(tmp_path)
+    graph = build_graph(tmp_path)
     (file,) = graph.find_files("store.py")
     for end in (file, locate_file(file)):
         found = [(one.name, one.lines) for one in graph.incoming(end, (CodeEdgeKind.IMPORTS,))]

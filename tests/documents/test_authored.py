@@ -15,7 +15,7 @@ from mcpg.documents.writer import write_document
 from mcpg.graph.exports import json_ld, nquads, turtle
 from mcpg.graph.jsonld import read_graph
 from mcpg.graph.terms import XSD_DECIMAL, RdfLiteral
-from mcpg.graph.triples import triples_of
+from mcpg.graph.triples import make_triples
 from mcpg.sources import SourceBatch
 from mcpg.text.safeyaml import load_yaml
 
@@ -99,10 +99,10 @@ def test_they_survive_a_graph(name: str, text: str) -> None:
     source = SourceDocument("parcels.md", text)
     assembly = assemble(SourceBatch(documents=(source,)))
     (document,) = (*assembly.documents, *assembly.pages)
-    triples = list(triples_of([document]))
+    triples = list(make_triples([document]))
     found = read_graph("".join(WRITERS[name](triples)), name)
 
-    assert list(triples_of(found.documents)) == triples
+    assert list(make_triples(found.documents)) == triples
     assert [(one.further, one.written, one.body) for one in found.documents] == [
         (document.further, document.written, document.body)
     ]

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcpg.embeddings import KNOWN, provider_of
+from mcpg.embeddings import KNOWN, make_provider
 from mcpg.errors import UsageError
 
 
@@ -16,7 +16,7 @@ from mcpg.errors import UsageError
 )
 def test_local_models_are_chosen_by_name(spec: str, model: str) -> None:
     """`local` is the English model; others are named."""
-    assert repr(provider_of(spec)) == f"LocalEmbeddings({model!r})"
+    assert repr(make_provider(spec)) == f"LocalEmbeddings({model!r})"
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_local_models_are_chosen_by_name(spec: str, model: str) -> None:
 def test_a_slip_is_answered_by_a_guess(spec: str, guess: str) -> None:
     """What nearly names a provider is an error that says which it nearly names."""
     with pytest.raises(UsageError, match="unknown embedding provider") as caught:
-        provider_of(spec)
+        make_provider(spec)
     assert (caught.value.remedy or "").startswith(guess)
 
 
@@ -45,6 +45,6 @@ def test_a_slip_is_answered_by_a_guess(spec: str, guess: str) -> None:
 def test_what_is_like_nothing_lists_all(spec: str) -> None:
     """Without a guess the providers are listed."""
     with pytest.raises(UsageError) as caught:
-        provider_of(spec)
+        make_provider(spec)
     listed = f"choose one of {', '.join(KNOWN)}, or openai:MODEL on the command line"
     assert caught.value.remedy == listed

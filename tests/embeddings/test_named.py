@@ -13,7 +13,7 @@ from mcpg.embeddings import (
     NamedEmbeddings,
     embed_query,
     embed_texts,
-    provider_of,
+    make_provider,
 )
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.mark.usefixtures("packages")
 def test_fastembed_is_asked_for_documents_and_for_questions() -> None:
     """A model of fastembed treats questions as its makers want, and says its dimensions."""
-    provider = provider_of("fastembed:maker/small")
+    provider = make_provider("fastembed:maker/small")
     assert provider.dimensions is None
     assert embed_texts(provider, ["ab", "c"]).argmax(axis=1).tolist() == [2, 0]
     assert embed_query(provider, "")[1] == 1
@@ -88,7 +88,7 @@ def test_a_package_may_come_from_another_distribution(
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: fastembed-gpu\nVersion: 9.9\n")
     (info / "RECORD").write_text(record)
     info.rename(tmp_path / "fastembed_gpu-9.9.dist-info")
-    provider = provider_of("fastembed:maker/small")
+    provider = make_provider("fastembed:maker/small")
     assert provider.fingerprint == f"fastembed:maker/small with {told}"
     assert embed_query(provider, "")[1] == 1
 
@@ -97,17 +97,17 @@ def test_a_package_may_come_from_another_distribution(
 def test_a_model_that_fastembed_does_not_know() -> None:
     """A slip in the name of a model is told before anything is downloaded."""
     with pytest.raises(EmbeddingError, match="did you mean Maker/Small") as caught:
-        embed_query(provider_of("fastembed:maker/smal"), "a")
+        embed_query(make_provider("fastembed:maker/smal"), "a")
     assert caught.value.kind == "missing"
-    with pytest.raises(EmbeddingError, match="choose one that it lists"):
-        embed_query(provider_of("fastembed:???"), "a")
+    with pytest.raises(EmbeddingError, match="choose a listed model"):
+        embed_query(make_provider("fastembed:???"), "a")
 
 
 @pytest.mark.usefixtures("packages")
 def test_a_model_that_cannot_be_loaded() -> None:
     """What the other package says of its failure may hold secrets, and stays out."""
     with pytest.raises(EmbeddingError, match="can be downloaded") as caught:
-        embed_query(provider_of("fastembed:maker/offline"), "a")
+        embed_query(make_provider("fastembed:maker/offline"), "a")
     assert caught.value.kind == "failed"
     assert "secret" not in str(caught.value)
 
@@ -115,7 +115,7 @@ def test_a_model_that_cannot_be_loaded() -> None:
 @pytest.mark.usefixtures("packages")
 def test_sentence_transformers_of_old_know_no_questions() -> None:
     """A version without ways of its own for questions embeds them as other texts."""
-    provider = provider_of("sentence-transformers:small")
+    provider = make_provider("sentence-transformers:small")
     assert embed_texts(provider, ["a", "b"]).shape == (2, 2)
     assert embed_query(provider, "a").shape == (2,)
     assert provider.fingerprint == ("sentence-transformers:small with sentence-transformers 9.8")
@@ -131,7 +131,7 @@ def test_a_folder_is_known_by_what_lies_in_it(tmp_path: Path) -> None:
         folder = tmp_path / place / "model"
         (folder / "sub").mkdir(parents=True)
         (folder / "sub" / "weights").write_bytes(weights)
-        names.append(provider_of(f"sentence-transformers:{folder}").fingerprint)
+        names.append(make_provider(f"sentence-transformers:{folder}").fingerprint)
 
     assert names[0] == names[1] != names[2]
     assert names[0].startswith("sentence-transformers:model (")
@@ -141,7 +141,7 @@ def test_a_folder_is_known_by_what_lies_in_it(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("packages")
 def test_a_fingerprint_is_one_printable_line() -> None:
     """Whatever a model is called, its fingerprint can be shown."""
-    assert provider_of("fastembed:a\n\x1b[31mé").fingerprint.isprintable()
+    assert make_provider("fastembed:a\n\x1b[31mé").fingerprint.isprintable()
 
 
 def test_a_missing_package_is_told_with_the_command() -> None:

@@ -169,7 +169,7 @@ def test_changed_hints_keep_the_provider_and_drop_the_vectors() -> None:
     ("arguments", "message"),
     [
         ({"fusion": "best", "strategy": "auto"}, "no fusion is called 'best'"),
-        ({"fusion": "rrf"}, "the strategy 'graph' has one list alone"),
+        ({"fusion": "rrf"}, "the strategy 'graph' has only one list"),
         ({"fusion": "learned", "strategy": "markdown-ld"}, "the strategy 'graph' has one list"),
         ({"fusion": "learned", "strategy": "embeddings"}, "the strategy 'embeddings' has one list"),
     ],

@@ -143,7 +143,7 @@ def test_a_tool_that_holds_no_word_is_looked_at_all_the_same() -> None:
     assert standing.retrieval.place is None
     assert not standing.retrieval.is_pooled
     assert set(standing.missing) == {"label", "print"}
-    assert standing.above[0].because[0] == "this tool holds no word of the query"
+    assert standing.above[0].because[0] == "this tool contains no word of the query"
 
 
 def test_a_disabled_tool_says_so_and_is_enabled() -> None:
@@ -191,7 +191,7 @@ def test_a_rank_beyond_the_pool_is_told() -> None:
     assert standing.retrieval.place == 61
     assert not standing.retrieval.is_pooled
     assert [rival.rank for rival in standing.above] == [1, 60]
-    assert "only the first 20 are looked at closely" in standing.above[0].because[0]
+    assert "only the first 20 are candidates" in standing.above[0].because[0]
 
 
 def test_what_cannot_be_lifted_says_how_far_it_gets() -> None:
@@ -216,7 +216,7 @@ def test_large_catalogues_are_not_compiled(monkeypatch: pytest.MonkeyPatch) -> N
 
     assert standing.change is not None
     assert not standing.change.is_verified
-    assert "bundle and search to see" in standing.remark
+    assert "bundle and search to verify it" in standing.remark
 
 
 def test_trying_ends(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -187,8 +187,8 @@ BROKEN = {
     "no relevant": ('{"query": "a"}', "has no 'relevant'; write []"),
     "null relevant": ('{"query": "a", "relevant": null}', "write [] when no tool"),
     "mapping of tools": ('{"query": "a", "relevant": {"x": 1}}', "is a mapping where tools"),
-    "no name": ('{"query": "a", "relevant": ["x", true]}', "no name of a tool"),
-    "blank name": ('{"query": "a", "relevant": [" "]}', "no name of a tool"),
+    "no name": ('{"query": "a", "relevant": ["x", true]}', "not the name of a tool"),
+    "blank name": ('{"query": "a", "relevant": [" "]}', "not the name of a tool"),
     "id of another kind": ('{"id": [], "query": "a", "relevant": []}', "'id' is a list"),
     "blank id": ('{"id": "", "query": "a", "relevant": []}', "'id' is a text"),
 }
@@ -264,7 +264,7 @@ class TestRepeated:
         other = GOOD.replace("status", "create").replace("{", '{"id": "b", ')
         read = parse(f"{GOOD}\n{other}")
         assert len(read.queries) == 2
-        assert "stands on line 1, too, with other tools" in read.diagnostics[0].message
+        assert "is also on line 1, with other tools" in read.diagnostics[0].message
 
     def test_keys(self) -> None:
         """A key that stands twice in one object is told."""

@@ -150,7 +150,10 @@ def test_large_bodies_are_not_read(page: Served) -> None:
 def test_a_body_that_is_no_object_is_refused(page: Served, body: bytes) -> None:
     """Whatever the bytes are, the request is refused and nothing fails."""
     answer = page.request("POST", "/api/explain", page.headers, body)
-    assert (answer.status, answer.json["error"]["message"]) == (400, "the body is no JSON object")
+    assert (answer.status, answer.json["error"]["message"]) == (
+        400,
+        "the body is not a JSON object",
+    )
     assert page.faults == []
 
 

@@ -20,7 +20,7 @@ from mcpg.bundle import assemble
 from mcpg.documents.model import Link, ToolDocument
 from mcpg.graph.map import framed_map, graph_page
 from mcpg.graph.schema import build_network
-from mcpg.graph.triples import triples_of
+from mcpg.graph.triples import make_triples
 from mcpg.relations.edges import EdgeKind
 from mcpg.sources import SourceBatch
 
@@ -144,7 +144,7 @@ def test_the_map_shows_what_is_there(
     browser: Browser, chart: Path, documents: list[ToolDocument]
 ) -> None:
     """All tools are drawn with the edges between them, and groups when they are asked for."""
-    network = build_network(triples_of(documents))
+    network = build_network(make_triples(documents))
     edges = sum(len(one.links) for one in documents)
 
     assert browser.count(".spots .tool") == len(documents)

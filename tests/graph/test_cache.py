@@ -15,7 +15,7 @@ from builders import make_tool
 from mcpg.bundle import assemble
 from mcpg.graph import cache as graphs
 from mcpg.graph.cache import CachedGraph, GraphCache
-from mcpg.graph.schema import GraphSchema, schema_of
+from mcpg.graph.schema import GraphSchema, build_schema
 from mcpg.graph.search import GraphSearcher, GraphSearchRequest, Mode, SearchProfile
 from mcpg.graph.search.model import TextPredicate
 from mcpg.graph.sparql import SparqlEndpoint
@@ -56,7 +56,7 @@ def asked(found: CachedGraph, query: str = IDS) -> tuple[dict[str, object], ...]
 
 def facts_of(found: CachedGraph) -> dict[str, object]:
     """Return what the description of *found* holds."""
-    return schema_of(found.documents).facts()
+    return build_schema(found.documents).facts()
 
 
 def test_the_second_query_reads_no_documents(
@@ -85,7 +85,7 @@ def test_a_description_is_kept_as_it_is(
     for read in (lambda: documents, never):
         kept = CachedGraph(read, GraphCache(tmp_path).entry(b"1"))
         facts = kept.recall(graphs.DESCRIPTION, partial(facts_of, kept))
-        assert GraphSchema.of_facts(facts) == schema_of(documents)
+        assert GraphSchema.of_facts(facts) == build_schema(documents)
 
 
 @pytest.mark.parametrize("mode", list(Mode))

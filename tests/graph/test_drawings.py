@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from mcpg.documents.model import ToolDocument
 from mcpg.graph.exports import dot, graphml, mermaid
 from mcpg.graph.schema import Network, build_network
-from mcpg.graph.triples import triples_of
+from mcpg.graph.triples import make_triples
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -34,7 +34,7 @@ LABEL = re.compile(r"(?:[\w .,:;/()=!?'-]|#\d+;)+\Z")
 
 def drawn(*given: ToolDocument) -> Network:
     """Return the network of documents."""
-    return build_network(triples_of(given))
+    return build_network(make_triples(given))
 
 
 @pytest.fixture

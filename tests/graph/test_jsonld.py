@@ -16,7 +16,7 @@ from mcpg.errors import DocumentError
 from mcpg.graph.exports import framed_json_ld, json_ld
 from mcpg.graph.jsonld import from_jsonld, to_jsonld
 from mcpg.graph.terms import CONTEXT_IRI, context
-from mcpg.graph.triples import triples_of
+from mcpg.graph.triples import make_triples
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -81,12 +81,12 @@ def with_keyword(value: Any) -> Any:
 def test_what_is_written_is_compacted_already(document: ToolDocument) -> None:
     """Our compaction is that of the processor, and so is our framing."""
     data = to_jsonld(document)
-    flat = json.loads("".join(json_ld(triples_of([document]))))
+    flat = json.loads("".join(json_ld(make_triples([document]))))
 
     assert with_keyword(jsonld.compact(data, context(), OFFLINE)) == data
     assert with_keyword(jsonld.compact(flat, context(), OFFLINE)["@graph"]) == flat["@graph"]
     frame = {"@context": context(), "@embed": "@never", "type": "Tool"}
-    tool, *_ = json.loads("".join(framed_json_ld(triples_of([document]))))["@graph"]
+    tool, *_ = json.loads("".join(framed_json_ld(make_triples([document]))))["@graph"]
     assert jsonld.frame(flat, frame, OFFLINE)["id"] == data["id"]
     assert {"@context": data["@context"], **tool} == data
 
@@ -110,14 +110,14 @@ def test_the_exports_hold_every_document(shop: Mapping[str, ToolDocument]) -> No
     """Flat and framed, a whole catalogue is read back."""
     expected = list(shop.values())
     for export in (json_ld, framed_json_ld):
-        text = "".join(export(triples_of(expected)))
+        text = "".join(export(make_triples(expected)))
         found = {document.uri: document for document in from_jsonld(text)}
         assert [found[document.uri] for document in expected] == expected
 
 
 def test_flat_json_ld_says_what_the_triples_say(rich: ToolDocument) -> None:
     """A processor reads the same statements out of it."""
-    flat = json.loads("".join(json_ld(triples_of([rich]))))
+    flat = json.loads("".join(json_ld(make_triples([rich]))))
     dataset = jsonld.to_rdf(flat, OFFLINE)
     found = {
         (one["subject"]["value"], one["predicate"]["value"], meant(one["object"]))
@@ -126,7 +126,7 @@ def test_flat_json_ld_says_what_the_triples_say(rich: ToolDocument) -> None:
 
     assert found == {
         (subject, predicate, value if isinstance(value, str) else meant(value._asdict()))
-        for subject, predicate, value in triples_of([rich])
+        for subject, predicate, value in make_triples([rich])
     }
 
 
@@ -169,7 +169,7 @@ def test_contexts_are_never_fetched(rich: ToolDocument) -> None:
         ),
         (
             {"@context": CONTEXT_IRI, "type": "Tool", "name": "a", "meta": "[1, 2]"},
-            "its `meta` is no JSON object",
+            "its `meta` is not a JSON object",
         ),
         (
             {

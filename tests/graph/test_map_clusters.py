@@ -10,7 +10,7 @@ from builders import make_tool
 from mcpg.documents.model import ToolDocument
 from mcpg.graph.map import map_data
 from mcpg.graph.schema import build_network
-from mcpg.graph.triples import triples_of
+from mcpg.graph.triples import make_triples
 
 
 def data_of(servers: int, *, groups: tuple[str, ...], tools: int = 120) -> dict[str, Any]:
@@ -24,7 +24,7 @@ def data_of(servers: int, *, groups: tuple[str, ...], tools: int = 120) -> dict[
         )
         for number in range(tools)
     ]
-    return map_data(build_network(triples_of(documents)))
+    return map_data(build_network(make_triples(documents)))
 
 
 GROUPS = ("category:orders", "category:orders", "domain:tax", "domain:fleet", "domain:dock")

@@ -24,7 +24,7 @@ from mcpg.graph import jsonld
 from mcpg.graph.exports import beyond_xml, json_ld, nquads, rdf_xml, turtle
 from mcpg.graph.jsonld import read_graph, with_graphs_read
 from mcpg.graph.parsing import EXTENSIONS, RdfFormat, detect_format, triples_in
-from mcpg.graph.triples import triples_of
+from mcpg.graph.triples import make_triples
 from mcpg.sources import SourceBatch, read_sources
 from mcpg.sources.model import RawFile
 
@@ -52,7 +52,7 @@ TOOL = '<urn:t> a <urn:mcpg:vocab:Tool> ; <https://schema.org/name> "track" '
 
 def written(found: Iterable[ToolDocument], name: str) -> str:
     """Return the graph of documents in the format of the file *name*."""
-    return "".join(WRITERS[name](triples_of(found)))
+    return "".join(WRITERS[name](make_triples(found)))
 
 
 @pytest.mark.parametrize("name", WRITERS)
@@ -71,7 +71,7 @@ def test_rdf_xml_holds_what_xml_has_room_for(rich: ToolDocument) -> None:
     """A carriage return and marks of direction survive; control characters have no place."""
     tool = replace(rich.tool, description="a\r\nb \u202e <&> ]]> \t c")
     document = replace(rich, tool=tool)
-    found = read_graph("".join(rdf_xml(triples_of([document]))), "a.rdf")
+    found = read_graph("".join(rdf_xml(make_triples([document]))), "a.rdf")
 
     assert found.documents == (document,)
     assert not found.diagnostics
@@ -131,7 +131,7 @@ def test_what_is_recorded_survives(bundle: str, name: str) -> None:
         assert again.tool.name == page.tool.name
         assert again.tool.display_name == page.tool.display_name
     # What one document states of another comes back as an edge of the latter.
-    assert set(triples_of(found.documents)) >= set(triples_of(given))
+    assert set(make_triples(found.documents)) >= set(make_triples(given))
 
 
 PAGE = """\
@@ -163,8 +163,8 @@ def test_pages_survive(shop: Mapping[str, ToolDocument]) -> None:
     again = assemble(with_graphs_read(SourceBatch(graphs=(RawFile(text, "a.ttl"),))))
 
     assert [one.path for one in again.pages] == ["pages/how-we-ship.md"]
-    assert set(triples_of((*again.documents, *again.pages))) == set(
-        triples_of((*first.documents, *first.pages))
+    assert set(make_triples((*again.documents, *again.pages))) == set(
+        make_triples((*first.documents, *first.pages))
     )
     assert again.pages[0].body == first.pages[0].body
     assert not again.diagnostics
@@ -192,7 +192,7 @@ def dumps_of(text: str) -> Iterator[tuple[str, str]]:
 
 def unordered(document: ToolDocument) -> set[Triple]:
     """Return what a document says."""
-    return set(triples_of([document]))
+    return set(make_triples([document]))
 
 
 @pytest.mark.filterwarnings("ignore:.*Dataset:DeprecationWarning")
@@ -236,8 +236,8 @@ def test_what_a_graph_says_beyond_the_keys_becomes_front_matter() -> None:
     )
     found = read_graph(text, "a.ttl")
     (document,) = found.documents
-    said = set(triples_of([document]))
-    again = read_graph("".join(turtle(triples_of([document]))), "a.ttl")
+    said = set(make_triples([document]))
+    again = read_graph("".join(turtle(make_triples([document]))), "a.ttl")
 
     assert document.further["rdf_types"] == ["https://shop.example/Gadget"]
     assert {"schema:alternativeHeadline": {"value": "drei", "lang": "de"}} in document.further[
@@ -245,7 +245,7 @@ def test_what_a_graph_says_beyond_the_keys_becomes_front_matter() -> None:
     ]
     assert document.further["about"] == [{"label": "Parcels", "id": "urn:topic"}]
     assert not found.diagnostics
-    assert set(triples_of(again.documents)) == said
+    assert set(make_triples(again.documents)) == said
 
 
 def test_what_no_document_can_say_is_reported() -> None:
@@ -283,7 +283,7 @@ def test_a_thing_of_many_documents_is_described_once() -> None:
     about = "<https://schema.org/about> <urn:thing>"
     text += "".join(tool.format(n, about) for n in range(3))
     found = read_graph(text, "a.ttl")
-    said = set(triples_of(found.documents))
+    said = set(make_triples(found.documents))
     assert json.dumps([one.further for one in found.documents]).count("urn:same7") == 1
     assert not found.diagnostics
     assert set(triples_in(text, RdfFormat.TURTLE, "a.ttl")) <= said
@@ -448,7 +448,7 @@ def test_a_graph_that_is_sent_twice_is_the_same_bundle(rich: ToolDocument) -> No
 
 def test_a_graph_below_another_base_is_read_as_the_same(shop: Mapping[str, ToolDocument]) -> None:
     """The base shows in the names of sources, so that nobody needs to state it again."""
-    text = "".join(turtle(triples_of(shop.values(), "https://graph.example/")))
+    text = "".join(turtle(make_triples(shop.values(), "https://graph.example/")))
 
     assert "<https://graph.example/tools/commerce/invoice_search/>" in text
     assert "urn:mcpg:tools" not in text
@@ -458,7 +458,7 @@ def test_a_graph_below_another_base_is_read_as_the_same(shop: Mapping[str, ToolD
 def test_graphs_of_two_companies_can_be_merged(shop: Mapping[str, ToolDocument]) -> None:
     """Below bases of their own, equal names are different tools, sources and groups."""
     bases = ("https://one.example/", "https://two.example/")
-    graphs = [set(triples_of(shop.values(), base)) for base in bases]
+    graphs = [set(make_triples(shop.values(), base)) for base in bases]
     nodes = [{subject for subject, _, _ in graph} for graph in graphs]
     merged = read_graph("".join(nquads(sorted(graphs[0] | graphs[1], key=repr))), "a.nq")
 

@@ -13,7 +13,7 @@ from mcpg.bundle import assemble
 from mcpg.bundle.codec import decode_bundle
 from mcpg.documents.addresses import BASE_URI
 from mcpg.graph.terms import PREFIXES, RdfLiteral, Triple
-from mcpg.graph.triples import distinct_documents, triples_of
+from mcpg.graph.triples import distinct_documents, make_triples
 from mcpg.sources.model import SourceBatch
 
 RECORDED = Path(__file__).parents[1] / "interop"
@@ -178,7 +178,7 @@ def stated() -> set[Statement]:
     documents = decode_bundle(file.read_bytes(), file.name).documents
     found = assemble(SourceBatch(documents=tuple(documents)))
     kept, _ = distinct_documents((*found.documents, *found.pages))
-    statements = map(written, triples_of(kept, BASE_URI))
+    statements = map(written, make_triples(kept, BASE_URI))
     own = (one for one in statements if "<mcpg:" not in f"{one[1]}{one[2]}")
     return {alike(one) for one in own}
 

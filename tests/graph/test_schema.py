@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcpg.graph.schema import NODE, schema_of
+from mcpg.graph.schema import NODE, build_schema
 from mcpg.graph.terms import (
     KB_MEMBER_OF,
     MCPG_TOOL,
@@ -13,7 +13,7 @@ from mcpg.graph.terms import (
     SKOS_CONCEPT,
     XSD_STRING,
 )
-from mcpg.graph.triples import triples_of
+from mcpg.graph.triples import make_triples
 
 if TYPE_CHECKING:
     from mcpg.documents.model import ToolDocument
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 def test_everything_is_counted(shop: dict[str, ToolDocument]) -> None:
     """The predicates' counts are the triples, and classes name a node each."""
-    found = schema_of(shop.values())
+    found = build_schema(shop.values())
     classes = {one.iri: one for one in found.classes}
 
-    assert found.triples == len(list(triples_of(shop.values())))
+    assert found.triples == len(list(make_triples(shop.values())))
     assert found.triples == sum(one.count for one in found.predicates)
     assert classes[MCPG_TOOL].count == len(shop)
     assert ":tools/" in classes[MCPG_TOOL].example
@@ -34,7 +34,7 @@ def test_everything_is_counted(shop: dict[str, ToolDocument]) -> None:
 
 def test_a_predicate_tells_what_stands_on_either_side(shop: dict[str, ToolDocument]) -> None:
     """Classes of subjects and objects, datatypes of values, and an example."""
-    found = {one.iri: one for one in schema_of(shop.values()).predicates}
+    found = {one.iri: one for one in build_schema(shop.values()).predicates}
 
     assert MCPG_TOOL in found[KB_MEMBER_OF].subjects
     assert SKOS_CONCEPT in found[KB_MEMBER_OF].objects
@@ -45,7 +45,7 @@ def test_a_predicate_tells_what_stands_on_either_side(shop: dict[str, ToolDocume
 
 def test_no_document_makes_an_empty_description() -> None:
     """A graph of nothing has prefixes and a profile, and no classes."""
-    found = schema_of(())
+    found = build_schema(())
 
     assert (found.triples, found.classes, found.predicates) == (0, (), ())
     assert "schema" in found.prefixes

@@ -13,13 +13,13 @@ from mcpg.catalog.model import SourceDocument
 from mcpg.documents.model import ToolDocument
 from mcpg.documents.reader import parse_document
 from mcpg.graph import terms as v
-from mcpg.graph.exports import framed_json_ld, graph_of, json_ld, nquads, turtle
+from mcpg.graph.exports import build_graph, framed_json_ld, json_ld, nquads, turtle
 from mcpg.graph.jsonld import from_jsonld, to_jsonld
 from mcpg.graph.map import graph_page
 from mcpg.graph.parsing import RdfFormat, triples_in
 from mcpg.graph.schema import build_network
 from mcpg.graph.terms import RdfLiteral
-from mcpg.graph.triples import triples_of
+from mcpg.graph.triples import make_triples
 
 PAGE = """---
 name: recover
@@ -58,7 +58,7 @@ def stated() -> dict[str, dict[str, list[str | RdfLiteral]]]:
     page, found = parse_document(SourceDocument("recover.md", PAGE))
     assert found == ()
     other = ToolDocument(make_tool("track"), "track.md", "urn:track")
-    triples = list(triples_of([page, other]))
+    triples = list(make_triples([page, other]))
     assert max(Counter(triples).values()) == 1
     pyoxigraph.Store().load("".join(turtle(triples)).encode(), format=pyoxigraph.RdfFormat.TURTLE)
     said: dict[str, dict[str, list[str | RdfLiteral]]] = {}
@@ -119,7 +119,7 @@ def test_every_statement_stands_and_means_what_links_mean(
     page = ToolDocument(make_tool("page"), "docs/lost.md", "urn:lost", is_page=True)
     iri = {"relatedTo": v.KB_RELATED_TO, "kb:nextStep": v.KB_NEXT_STEP}.get(predicate, f"{EX}needs")
 
-    assert ("urn:one", iri, node) in list(triples_of([one, track, named, page]))
+    assert ("urn:one", iri, node) in list(make_triples([one, track, named, page]))
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_what_is_stated_of_a_node_stands_with_the_rest_of_it(subject: str) -> No
     edges = [{"subject": subject, "predicate": "https://ex.test/p", "object": "https://ex.test/o"}]
     tool = make_tool("one", input_schema={"properties": {"p": {}, "q": {}}})
     one = ToolDocument(tool, "one.md", "urn:one", groups=("urn:g",), further={"graph_edges": edges})
-    triples = list(triples_of([one]))
+    triples = list(make_triples([one]))
     nodes = [node for node, _ in groupby(subject for subject, _, _ in triples)]
     assert len(nodes) == len(set(nodes))
     assert set(triples_in("".join(framed_json_ld(triples)), RdfFormat.JSON_LD, "a")) == set(triples)
@@ -143,7 +143,7 @@ def test_framed_json_ld_nests_no_document_and_joins_what_has_one_name() -> None:
     further = {"graph_edges": edges}
     one = ToolDocument(make_tool("one"), "1.md", "urn:one", groups=("urn:two",), further=further)
     two = ToolDocument(make_tool("two"), "2.md", "urn:two")
-    triples = list(triples_of([one, two]))
+    triples = list(make_triples([one, two]))
     text = "".join(framed_json_ld(triples))
     assert text.count('"toolName":"two"') == 1
     assert set(triples_in(text, RdfFormat.JSON_LD, "a")) == set(triples)
@@ -212,13 +212,13 @@ def test_whatever_a_prefix_stands_for_the_graph_is_read_by_others(namespace: str
     }
     page = ToolDocument(make_tool("recover"), "recover.md", "urn:recover", further=front)
     documents = [page, ToolDocument(make_tool("track"), "track.md", "urn:track")]
-    triples = list(triples_of(documents))
+    triples = list(make_triples(documents))
     written = "".join(nquads(triples)).encode()
     read = list(pyoxigraph.parse(written, format=pyoxigraph.RdfFormat.N_QUADS))
     edges = build_network(triples).edges
 
     assert len(read) == len(triples)
-    assert graph_of(documents).query("CONSTRUCT WHERE { ?s ?p ?o }")
+    assert build_graph(documents).query("CONSTRUCT WHERE { ?s ?p ?o }")
     assert {edge.weight for edge in edges if edge.name not in {"groups", "related"}} == {1.0}
     assert from_jsonld("".join(json_ld(triples)))
     assert graph_page(documents)

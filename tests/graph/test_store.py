@@ -6,9 +6,9 @@ import rdflib
 from builders import make_tool
 
 from mcpg.documents.model import Link, ToolDocument
-from mcpg.graph.exports import graph_of, turtle
+from mcpg.graph.exports import build_graph, turtle
 from mcpg.graph.terms import PREFIXES
-from mcpg.graph.triples import triples_of
+from mcpg.graph.triples import make_triples
 from mcpg.relations.edges import EdgeKind
 
 if TYPE_CHECKING:
@@ -20,11 +20,11 @@ def test_the_store_holds_what_rdflib_reads_from_the_export(
 ) -> None:
     """The graph on the store of Oxigraph is the graph that rdflib parses."""
     documents = [*shop.values(), rich]
-    parsed = rdflib.Graph().parse(data="".join(turtle(triples_of(documents))), format="turtle")
-    graph = graph_of(documents)
+    parsed = rdflib.Graph().parse(data="".join(turtle(make_triples(documents))), format="turtle")
+    graph = build_graph(documents)
 
     assert set(map(without_string, graph)) == set(map(without_string, parsed))
-    assert len(graph) == len(list(triples_of(documents)))
+    assert len(graph) == len(list(make_triples(documents)))
 
 
 def without_string(triple: tuple[rdflib.term.Node, ...]) -> tuple[rdflib.term.Node, ...]:
@@ -37,7 +37,7 @@ def without_string(triple: tuple[rdflib.term.Node, ...]) -> tuple[rdflib.term.No
 
 def test_prefixes_are_set(rich: ToolDocument) -> None:
     """A query may use the prefixes without declaring them."""
-    graph = graph_of([rich])
+    graph = build_graph([rich])
     (row,) = graph.query("SELECT ?name WHERE { ?tool a mcpg:Tool ; schema:name ?name }")
 
     assert {prefix: str(iri) for prefix, iri in graph.namespaces()} == dict(PREFIXES)
@@ -57,6 +57,6 @@ def test_a_long_path_is_walked() -> None:
         for place in range(count)
     ]
     query = "SELECT (COUNT(?end) AS ?count) WHERE { <urn:t:0> kb:nextStep+ ?end }"
-    (row,) = graph_of(documents).query(query)
+    (row,) = build_graph(documents).query(query)
 
     assert int(row[0]) == count

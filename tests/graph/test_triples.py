@@ -15,7 +15,7 @@ from mcpg.errors import Code
 from mcpg.graph import terms as v
 from mcpg.graph.exports import framed_json_ld, json_ld, nquads, turtle
 from mcpg.graph.terms import RdfLiteral
-from mcpg.graph.triples import distinct_documents, number, triples_of
+from mcpg.graph.triples import distinct_documents, make_triples, number
 from mcpg.text.safeyaml import UNSAFE
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def of(node: str, triples: list[Triple]) -> dict[str, list[str]]:
 def test_what_a_tool_says(rich: ToolDocument) -> None:
     """A tool is an article, as in the .NET library, with the facts that searches need."""
     node = "https://shop.example/tools/track%20shipment"
-    said = of(node, list(triples_of([rich])))
+    said = of(node, list(make_triples([rich])))
 
     assert said[v.RDF_TYPE][:3] == [v.SCHEMA_ARTICLE, v.KB_MARKDOWN_DOCUMENT, v.MCPG_TOOL]
     assert said[v.SCHEMA_NAME] == ["Track a shipment"]
@@ -65,7 +65,7 @@ def test_what_a_tool_says(rich: ToolDocument) -> None:
 
 def test_what_a_parameter_says(rich: ToolDocument) -> None:
     """A parameter is a node of its own: name, types, values, whether it must be given."""
-    triples = list(triples_of([rich]))
+    triples = list(make_triples([rich]))
     node = "https://shop.example/tools/track%20shipment#parameter/"
 
     assert of(f"{node}shipment_id", triples) == {
@@ -81,7 +81,7 @@ def test_what_a_parameter_says(rich: ToolDocument) -> None:
 
 def test_an_edge_is_a_statement_with_its_weight_and_reason(rich: ToolDocument) -> None:
     """What the .NET library has as an assertion carries confidence, reason and origin."""
-    triples = list(triples_of([rich]))
+    triples = list(make_triples([rich]))
     node = "https://shop.example/tools/track%20shipment"
     statements = [of(part, triples) for part in of(node, triples)[v.MCPG_HAS_RELATION]]
 
@@ -101,7 +101,7 @@ def test_an_edge_is_a_statement_with_its_weight_and_reason(rich: ToolDocument) -
 
 def test_groups_and_sources_are_described_once(shop: dict[str, ToolDocument]) -> None:
     """What several tools share stands in the graph once, and no triple stands twice."""
-    triples = list(triples_of(shop.values()))
+    triples = list(make_triples(shop.values()))
     schemes = [one for one in triples if one[1:] == (v.RDF_TYPE, v.SKOS_CONCEPT_SCHEME)]
     sources = [one for one in triples if one[1:] == (v.RDF_TYPE, v.MCPG_SOURCE)]
 
@@ -137,7 +137,7 @@ def test_halves_of_surrogate_pairs_become_replacements() -> None:
     tool = make_tool(description="a\ud800b", input_schema={"x": "\ud800"})
     document = ToolDocument(tool, "a\udfff.md", "urn:\udfff", ("\ud800",))
 
-    text = "".join(turtle(triples_of([document])))
+    text = "".join(turtle(make_triples([document])))
 
     assert "a\ufffdb" in text
     assert len(list(pyoxigraph.parse(text.encode(), pyoxigraph.RdfFormat.TURTLE))) > 10
@@ -147,9 +147,9 @@ def test_halves_of_surrogate_pairs_become_replacements() -> None:
 @given(documents())
 def test_turtle_and_nquads_say_what_the_triples_say(document: ToolDocument) -> None:
     """Whatever a document holds, other programs read the same triples from either format."""
-    triples = set(triples_of([document]))
-    by_turtle = pyoxigraph.parse("".join(turtle(triples_of([document]))).encode(), TURTLE)
-    by_nquads = pyoxigraph.parse("".join(nquads(triples_of([document]))).encode(), NQUADS)
+    triples = set(make_triples([document]))
+    by_turtle = pyoxigraph.parse("".join(turtle(make_triples([document]))).encode(), TURTLE)
+    by_nquads = pyoxigraph.parse("".join(nquads(make_triples([document]))).encode(), NQUADS)
 
     assert {plain(quad) for quad in by_turtle} == triples
     assert {plain(quad) for quad in by_nquads} == triples
@@ -178,7 +178,7 @@ def test_no_export_can_steer_a_terminal(write: Callable[..., Iterable[str]]) -> 
     """Control characters of C1, and what hides or turns text, are written as escapes."""
     schema = {"type": "object", "properties": {UNSAFE_TEXT: {"description": UNSAFE_TEXT}}}
     tool = make_tool(title=UNSAFE_TEXT, description=UNSAFE_TEXT, input_schema=schema)
-    triples = list(triples_of([ToolDocument(tool, "a.md", "urn:a")]))
+    triples = list(make_triples([ToolDocument(tool, "a.md", "urn:a")]))
     text = "".join(write(triples))
 
     assert UNSAFE.findall(text.replace("\n", "")) == []

@@ -366,7 +366,7 @@ def test_an_import_of_what_is_given_is_met(tmp_path: Path) -> None:
         ("<urn:other>", "reads nothing from the network"),
         ("<gone.ttl>", "there is no such file"),
         ("<.>", "is a folder"),
-        ("<a%00b.ttl>", "no address of a file"),
+        ("<a%00b.ttl>", "not the address of a file"),
         ('"b.ttl"', "names no address"),
     ],
 )

@@ -29,7 +29,7 @@ from mcpg.graph.terms import (
     expand_name,
     terms,
 )
-from mcpg.graph.triples import triples_of
+from mcpg.graph.triples import make_triples
 
 if TYPE_CHECKING:
     from mcpg.documents.model import ToolDocument
@@ -87,7 +87,7 @@ def test_terms_of_the_net_library_are_described(ontology: rdflib.Graph) -> None:
 def test_groups_are_a_thesaurus(shop: dict[str, ToolDocument]) -> None:
     """Every concept is a top concept, or has a broader one that is; labels are for people."""
     graph = rdflib.Graph()
-    graph.parse(data="".join(turtle(triples_of(shop.values()))), format="turtle")
+    graph.parse(data="".join(turtle(make_triples(shop.values()))), format="turtle")
     (scheme,) = graph.subjects(RDF.type, SKOS.ConceptScheme)
     tops = set(graph.objects(scheme, SKOS.hasTopConcept))
 
@@ -110,7 +110,7 @@ def test_a_document_uses_every_term_as_declared(ontology: rdflib.Graph, rich: To
     )
     file = CodeFile("src/tools.py", "python", "app", "main", 9, symbols, tuple(edges))
     page = replace(parse_document(write_page(file))[0], is_page=True)
-    triples = list(triples_of([rich, page]))
+    triples = list(make_triples([rich, page]))
     classes = {one[::2] for one in triples if one[1] == v.RDF_TYPE}
     for subject, predicate, value in triples:
         domain = ontology.value(rdflib.URIRef(predicate), RDFS.domain)
@@ -129,7 +129,7 @@ def test_a_document_uses_every_term_as_declared(ontology: rdflib.Graph, rich: To
 
 def test_the_context_names_every_predicate_and_class(rich: ToolDocument) -> None:
     """In JSON no key of a generated document is an IRI."""
-    for _, predicate, value in triples_of([replace(rich, further={})]):
+    for _, predicate, value in make_triples([replace(rich, further={})]):
         if predicate == v.RDF_TYPE:
             assert value in class_names()
         else:

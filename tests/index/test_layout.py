@@ -93,14 +93,14 @@ def test_files_of_another_length_are_refused(data: bytes) -> None:
 @pytest.mark.parametrize(
     ("entry", "reason"),
     [
-        ((b"numbers", b"I", 1 << 62, 4), "lies where it cannot"),
-        ((b"numbers", b"I", 0, 4), "lies where it cannot"),
-        ((b"numbers", b"I", BLOCK_SIZE, 1 << 63), "lies where it cannot"),
+        ((b"numbers", b"I", 1 << 62, 4), "has an impossible place"),
+        ((b"numbers", b"I", 0, 4), "has an impossible place"),
+        ((b"numbers", b"I", BLOCK_SIZE, 1 << 63), "has an impossible place"),
         ((b"numbers", b"I", BLOCK_SIZE, 3), "makes no sense"),
         ((b"numbers", b"I", BLOCK_SIZE + 1, 4), "makes no sense"),
         ((b"numbers", b"x", BLOCK_SIZE, 4), "makes no sense"),
         ((b"text", b"I", BLOCK_SIZE, 4), "makes no sense"),
-        ((b"numbers", b"I", BLOCK_SIZE, 12), "lies where it cannot"),
+        ((b"numbers", b"I", BLOCK_SIZE, 12), "has an impossible place"),
     ],
 )
 def test_tables_that_make_no_sense_are_refused(
@@ -158,5 +158,5 @@ def test_a_damaged_block_is_refused_alone(place: int) -> None:
 @pytest.mark.parametrize("section", [Section("n", "I", b"abc"), Section("n" * 24, "B", b"")])
 def test_what_is_no_section_is_not_packed(section: Section) -> None:
     """Half an item and too long a name are mistakes of the caller."""
-    with pytest.raises(ValueError, match="is no array"):
+    with pytest.raises(ValueError, match="is not an array"):
         pack([section], Header(KEY))

@@ -172,7 +172,7 @@ def test_old_publications_go(database: Database) -> None:
     assert tables(database) == ["candidates_2", "candidates_3", "vocabulary_2", "vocabulary_3"]
     source.publish(tools(), "k9", keep=0)
     assert tables(database) == ["candidates_4", "vocabulary_4"]
-    with pytest.raises(PostgresError, match="this catalogue is not published"):
+    with pytest.raises(PostgresError, match="this catalog is not published"):
         PostgresCandidates(database, "k2").candidates("order", None, 5)
 
 
@@ -208,7 +208,7 @@ def test_a_search_outlives_the_publication_that_it_found(postgres: str, database
 
 def test_nothing_published_is_told(database: Database) -> None:
     """Where nothing is published, the remedy is a command."""
-    with pytest.raises(PostgresError, match="no catalogue is published") as told:
+    with pytest.raises(PostgresError, match="no catalog is published") as told:
         PostgresCandidates(database).candidates("order", None, 5)
     assert "mcpg publish" in str(told.value)
 

@@ -355,7 +355,7 @@ def test_unknown_tools_are_counted_and_named() -> None:
     lesson = learner.finish()
     assert lesson.observed.pairs["a", "b"] == {"2026-05-28": PairCounts(3, 3, 3)}
     assert [one.message for one in lesson.diagnostics] == [
-        "skipped 4 calls of tools that are not in the catalogue: 'fax' (3), 'telex' (1)"
+        "skipped 4 calls of tools that are not in the catalog: 'fax' (3), 'telex' (1)"
     ]
 
 

@@ -146,7 +146,7 @@ def test_a_stated_order_is_an_edge() -> None:
     (step,) = relations.of(ids["scan_disk"]).next_steps
     assert (step.target, step.reason) == (
         ids["heat_oven"],
-        "the description there states this order",
+        "the description there gives this order",
     )
     assert relations.of(ids["heat_oven"]).next_steps == ()
     assert relations.of(ids["boil_water"]).next_steps == ()

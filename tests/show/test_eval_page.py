@@ -36,7 +36,7 @@ def test_every_figure_is_told(evaluated: dict[str, Any]) -> None:
         if one["delta"]:
             assert f"{one['delta']:+.4f}".replace("-", "−") in told
     assert "1 of 8 gates fail" in told
-    assert "; at least 0.999 was asked for" in told
+    assert "; required: at least 0.999" in told
     assert "p = " in told
 
 
@@ -147,7 +147,7 @@ def test_the_curve_marks_the_default_threshold() -> None:
     chart = coverage_curve([*curve, {"threshold": 1.0, "coverage": 0.0, "precision": None}], 0.35)
     assert len(re.findall("<circle", chart)) == 20
     assert len(re.findall('class="mark default"', chart)) == 1
-    assert "Threshold 0.35: 65.0% answered, 67.5% of them right" in chart
+    assert "Threshold 0.35: 65.0% answered, 67.5% right" in chart
     assert 4 < len(re.findall('class="note"', chart)) < 20
 
 

@@ -224,7 +224,7 @@ def test_a_filter_is_told_with_what_it_leaves(explained: dict[str, Any]) -> None
     """Its conditions, and of how many tools how many are left, stand above the result."""
     conditions = {"sources": ["a", "b"], "categories": [], "readOnly": True, "tools": 3, "of": 1200}
     told = text_of(explain_page(explained | {"filter": conditions}))
-    assert "source a or b; only what reads : leaves 3 of 1,200 tools" in " ".join(told.split())
+    assert "source a or b; read-only : leaves 3 of 1,200 tools" in " ".join(told.split())
 
 
 def test_details_of_stages_are_told_by_their_kind(explained: dict[str, Any]) -> None:

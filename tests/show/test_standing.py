@@ -72,7 +72,7 @@ def test_the_effect_on_judged_queries_is_told(
     """What the change does to other queries stands below it."""
     data = stood | {"tool": stood["tool"] | {"effect": evaluated["baseline"]}}
     told = text_of(explain_page(data))
-    assert "What that would do to other judged queries" in told
+    assert "Effect on other judged queries" in told
     assert "better, " in told
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcpg.text import language_of, split_words, stop_words_in, stop_words_of
+from mcpg.text import detect_language, get_stop_words, split_words, stop_words_in
 from mcpg.text.lexicon import FOREIGN
 from mcpg.text.words import LANGUAGES
 
@@ -21,7 +21,7 @@ from mcpg.text.words import LANGUAGES
 )
 def test_language_is_told_by_its_function_words(sentence: str, language: str | None) -> None:
     """The language whose function words a text uses most is its language."""
-    assert language_of(split_words(sentence)) == language
+    assert detect_language(split_words(sentence)) == language
 
 
 def test_another_languages_function_words_are_content() -> None:
@@ -33,7 +33,7 @@ def test_another_languages_function_words_are_content() -> None:
 @pytest.mark.parametrize("language", sorted(FOREIGN.union(LANGUAGES)))
 def test_every_language_has_its_list(language: str) -> None:
     """Each supported language ships a list of folded words."""
-    words = stop_words_of(language)
+    words = get_stop_words(language)
 
     assert len(words) > 40
     assert all(word == word.casefold() for word in words)
@@ -45,18 +45,18 @@ def test_every_language_has_its_list(language: str) -> None:
 )
 def test_tool_vocabulary_is_never_a_function_word(word: str) -> None:
     """Words that name a tool's work or its objects are in no list."""
-    assert word not in stop_words_of("english")
+    assert word not in get_stop_words("english")
 
 
 def test_one_function_word_counts_for_the_expected_language() -> None:
     """A single word tells a language only where that language is expected anyway."""
-    assert language_of(["my", "parcel"]) is None
-    assert language_of(["my", "parcel"], "english") == "english"
-    assert language_of(["dog", "pictures"], "english") is None
-    assert language_of(["dog", "pictures"], "danish") == "danish"
-    assert language_of(["wo", "ist", "das", "paket"], "english") == "german"
+    assert detect_language(["my", "parcel"]) is None
+    assert detect_language(["my", "parcel"], "english") == "english"
+    assert detect_language(["dog", "pictures"], "english") is None
+    assert detect_language(["dog", "pictures"], "danish") == "danish"
+    assert detect_language(["wo", "ist", "das", "paket"], "english") == "german"
 
 
 def test_no_list_has_no_words() -> None:
     """A language without a list, or none at all, has no stop words."""
-    assert stop_words_of(None) == stop_words_of("klingon") == frozenset()
+    assert get_stop_words(None) == get_stop_words("klingon") == frozenset()

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpg.text import iter_words, joined, split_words, words
+from mcpg.text import iter_words, join_words, split_words, words
 
 
 @pytest.mark.parametrize(
@@ -112,20 +112,20 @@ def test_vowel_signs_belong_to_their_word(text: str, expected: list[str]) -> Non
 def test_points_and_accents_may_be_left_out(pointed: str, plain: str) -> None:
     """A pointed and an unpointed spelling have the same words, and the same key."""
     assert list(iter_words(pointed)) == list(iter_words(plain))
-    assert joined(pointed) == joined(plain)
+    assert join_words(pointed) == join_words(plain)
 
 
 @pytest.mark.parametrize(("one", "other"), [("की", "कि"), ("เสือ", "เสอ"), ("й", "и")])
 def test_words_that_differ_in_a_vowel_have_other_keys(one: str, other: str) -> None:
     """A vowel sign tells names apart as a letter does."""
-    assert joined(one) != joined(other)
+    assert join_words(one) != join_words(other)
     assert split_words(one) != split_words(other)
 
 
 def test_a_ligature_is_the_word_it_stands_for() -> None:
     """A ligature whose long form holds spaces is one word without any."""
     assert split_words("\ufdfa") == ["صلىاللهعليهوسلم"]
-    assert joined("\ufdfa") == joined("صلى الله عليه وسلم")
+    assert join_words("\ufdfa") == join_words("صلى الله عليه وسلم")
 
 
 @pytest.mark.parametrize("text", ["\u115f", "\u1160", "\u3164", "\u3164\u0301", "\u3164.\uffa0"])
@@ -176,7 +176,7 @@ def test_literals_stay_whole(text: str, expected: list[str]) -> None:
 @pytest.mark.parametrize("name", ["git_commit", "gitCommit", "Git-Commit", "git commit"])
 def test_every_way_to_write_a_name_has_one_key(name: str) -> None:
     """Joined forms are equal whatever the separators and the case."""
-    assert joined(name) == "gitcommit"
+    assert join_words(name) == "gitcommit"
 
 
 def test_memory_for_words_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -203,9 +203,9 @@ def test_a_long_text_without_a_break_is_cut_in_time(text: str) -> None:
     """The work grows with the length of a text, not with its square."""
     script = (
         f"import sys; sys.path[:0] = {sys.path!r}\n"
-        "from mcpg.text import joined, split_words\n"
+        "from mcpg.text import join_words, split_words\n"
         "text = sys.stdin.buffer.read().decode()\n"
-        "print(len(split_words(text)), bool(joined(text)))"
+        "print(len(split_words(text)), bool(join_words(text)))"
     )
     done = subprocess.run(
         [sys.executable, "-c", script],
@@ -239,7 +239,7 @@ def test_signs_around_a_word_change_nothing(before: str, word: str, after: str) 
 def test_a_word_votes_for_each_language_that_has_it_as_a_stop_word(spoken: list[str]) -> None:
     """The votes are those that the lists of the languages give, word by word."""
     assert words.language_votes(spoken) == [
-        sum(word in words.stop_words_of(language) for word in spoken)
+        sum(word in words.get_stop_words(language) for word in spoken)
         for language in words.LANGUAGES
     ]
     assert words.are_stop_words(spoken) == all(any(words.language_votes([one])) for one in spoken)

@@ -159,8 +159,8 @@ def test_clusters_and_the_local_model_bear_each_other() -> None:
         "from mcpg.vectors.matrix import ToolVectors; "
         "rows = [np.eye(4, dtype=np.float32)[0]] * 50; "
         "make_clusters(ToolVectors.from_rows(rows, '')); "
-        "from mcpg.embeddings import provider_of; "
-        "print(provider_of('local').embed(['one']).shape)"
+        "from mcpg.embeddings import make_provider; "
+        "print(make_provider('local').embed(['one']).shape)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "(1, 384)\n"

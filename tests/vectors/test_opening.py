@@ -82,7 +82,7 @@ def test_a_damaged_file_counts_as_none(place: str, provider: HashProvider, tmp_p
     built = opened([bad], provider)
     assert (built.embedded, built.reused) == (4, 0)
     assert told(built) == [
-        ("vectors_ignored", "the file of vectors: it is no file of vectors"),
+        ("vectors_ignored", "the file of vectors: it is not a file of vectors"),
     ]
     assert opened([bad, place], provider).embedded == 0
 

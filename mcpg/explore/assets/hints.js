@@ -6,7 +6,7 @@ import { bdi, counted, debounced, figure, make, table } from "./dom.js";
 const FIELDS = [
   ["aliases", "Aliases", "Phrases that name the whole tool, one a line"],
   ["keywords", "Keywords", "Further words that it is looked for by, one a line"],
-  ["usageExamples", "Example requests", "What somebody would ask it for, one a line"],
+  ["usageExamples", "Example requests", "Requests for the tool, one a line"],
 ];
 
 const GENERATED_KINDS = { alias: "aliases", keyword: "keywords", example: "usageExamples" };
@@ -203,7 +203,7 @@ export class HintsPanel {
 
 function nextOf(file, bundle) {
   const output = bundle.find((name) => name.endsWith(".mdld"));
-  const text = output ? "The hints count once the bundle is built with this file:" : "The hints count as soon as the file is among what is searched:";
+  const text = output ? "The hints count once the bundle is built with this file:" : "The hints count once the file is among the searched files:";
   const command = output ? `mcpg bundle SOURCE... ${file} -o ${output}` : `mcpg explore ${bundle.map((name) => `-b ${name}`).join(" ")} -b ${file}`;
   return make("div", { class: "saved" }, make("p", {}, make("b", {}, `Saved to ${file}. `), text), make("pre", { tabindex: 0 }, command));
 }

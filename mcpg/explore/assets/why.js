@@ -11,7 +11,7 @@ const FEATURES = {
   grams: "similar spelling",
   cosine: "similar words",
   source: "its server fits the query",
-  coverage: "share of the query it holds",
+  coverage: "share of the query it contains",
   sentence: "best sentence of the query",
   related: "related words in its texts",
   relatedName: "related words in its name",
@@ -20,7 +20,7 @@ const FEATURES = {
   contextEdge: "edge to a tool in use",
   contextWalk: "near to the tools in use",
   contextSource: "same server as a tool in use",
-  exactName: "query holds its name or alias",
+  exactName: "query contains its name or alias",
   intent: "a part that others leave open",
 };
 
@@ -139,7 +139,7 @@ function inputsOf(title, { inputs, intercept }) {
 function calibrationOf({ calibration, score }) {
   const { answerable } = calibration;
   const product = answerable
-    ? `The score ${figure(score)} is the product of two probabilities: the catalogue answers the query (${figure(answerable.probability)}), and then this tool is the answer.`
+    ? `The score ${figure(score)} is the product of two probabilities: the catalog answers the query (${figure(answerable.probability)}), and then this tool is the answer.`
     : `They add up to ${signed(calibration.logit)}, and the logistic function makes ${figure(score)} of it.`;
   return make(
     "details",

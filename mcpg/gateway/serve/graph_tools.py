@@ -18,10 +18,16 @@ from mcpg.gateway.serve.clients import ClientRequest
 from mcpg.gateway.serve.schemas import USUAL_FORMAT, USUAL_MATCHES, USUAL_MODE
 from mcpg.gateway.snapshots import Snapshot
 from mcpg.graph import exports
-from mcpg.graph.schema import GraphSchema, build_network, neighbourhood, schema_of, select_subgraph
+from mcpg.graph.schema import (
+    GraphSchema,
+    build_network,
+    build_schema,
+    neighbourhood,
+    select_subgraph,
+)
 from mcpg.graph.search import GraphSearcher, GraphSearchRequest, GraphSearchResult, Mode
 from mcpg.graph.sparql import Limits
-from mcpg.graph.triples import distinct_documents, triples_of
+from mcpg.graph.triples import distinct_documents, make_triples
 from mcpg.text.json_values import JsonObject, JsonValue
 from mcpg.values import to_json
 
@@ -45,7 +51,7 @@ class GraphTools:
     _searcher: tuple[Snapshot, GraphSearcher] | None = None
 
     async def describe(self, _: Arguments, __: ClientRequest) -> JsonObject:
-        return await self._answer(lambda now: _schema_answers(schema_of(_find_documents(now))))
+        return await self._answer(lambda now: _schema_answers(build_schema(_find_documents(now))))
 
     async def search(self, arguments: Arguments, _: ClientRequest) -> JsonObject:
         endpoints = tuple(arguments.get("endpoints", ()))
@@ -143,7 +149,7 @@ def _export_answers(documents: Sequence[ToolDocument], form: str) -> Iterator[Js
     edges = sum(len(document.links) for document in documents)
     tools = sum(not document.is_page for document in documents)
     counts: JsonObject = {"format": form, "tools": tools, "edges": edges}
-    triples = triples_of(documents)
+    triples = make_triples(documents)
     if form in ("turtle", "json-ld"):
         parts = (exports.turtle if form == "turtle" else exports.json_ld)(triples)
     else:

@@ -61,9 +61,9 @@ _AT_ONCE = 4
 
 
 class RemoteRows(NamedTuple):
-    """What an endpoint answered: the text or IRI of each variable of each row.
+    """The answer of an endpoint: the text or IRI of each variable of each row.
 
-    Diagnostics say why there is nothing, or not all; *failed* is that something went wrong.
+    Diagnostics explain missing rows; *failed* means that something went wrong.
     """
 
     endpoint: str
@@ -75,7 +75,7 @@ class RemoteRows(NamedTuple):
 def filter_endpoints(
     endpoints: Iterable[str], allowed: Collection[str]
 ) -> tuple[list[str], list[Diagnostic]]:
-    """Return those of *endpoints* that may be asked, each once, and diagnostics of the others."""
+    """Return the allowed *endpoints*, each once, and diagnostics of the others."""
     kept: list[str] = []
     diagnostics: list[Diagnostic] = []
     for endpoint in dict.fromkeys(endpoints):
@@ -123,11 +123,11 @@ def _remote_rows(endpoint: str, query: str, limits: Limits) -> RemoteRows:
 def expand_matches(
     graph: LocalGraph, primaries: Sequence[GraphMatch]
 ) -> tuple[str, list[GraphMatch]]:
-    """Return the query that looks for what comes with *primaries*, and what it finds.
+    """Return the query for the companions of *primaries*, and its matches.
 
     Related nodes and next steps, each kind the best first, by the best score that an edge hands on;
-    what is a match already is neither, nor is a node of which the graph says nothing. A node that
-    both kinds of edges lead to is both.
+    present matches are left out, and so are nodes without statements. A node that both kinds of
+    edges reach is both.
     """
     profile = graph.profile
     if not primaries or not profile.expansions:
@@ -181,16 +181,16 @@ class GraphSearcher:
         limits: Limits = _LIMITS,
         base: str | None = None,
     ) -> None:
-        """Load what a search needs of *documents*.
+        """Load the parts of *documents* that a search needs.
 
         Args:
             documents: The documents, of those with the same node the first counts; or their graph,
-                whose cache keeps what a search by the default profile needs.
-            profile: What is read, and how much it counts.
+                whose cache keeps the tables of a search by the default profile.
+            profile: The predicates to read, and their weights.
             allowed: Addresses of endpoints that requests may name.
-            fallback: The search that stands in when the schema finds no tool.
-            limits: What one question to one endpoint may take.
-            base: What the IRIs of the graph of *documents* begin with; `None` for `BASE`.
+            fallback: The search to use if the schema finds no tool.
+            limits: The limits of one query to one endpoint.
+            base: The beginning of the IRIs of the graph of *documents*; `None` for `BASE`.
         """
         graph = (
             documents
@@ -198,7 +198,7 @@ class GraphSearcher:
             else CachedGraph(lambda: documents, base=base)
         )
         self._base = graph.base or BASE
-        # What another profile needs is not kept.
+        # Tables for another profile are not kept.
         self._recall = graph.recall if profile is DEFAULT_PROFILE else lambda _, work: work()
         facts = self._recall(SEARCH, partial(_tabulate_graph, graph, profile))
         self._local = LocalGraph(facts["graph"], profile)
@@ -224,7 +224,7 @@ class GraphSearcher:
         return searcher
 
     def search(self, request: GraphSearchRequest) -> GraphSearchResult:
-        """Answer *request*; what goes wrong at an endpoint is a diagnostic.
+        """Answer *request*; a failure of an endpoint is a diagnostic.
 
         Raises:
             UsageError: The limit is less than 1, or a federated search is to use distances.
@@ -248,7 +248,7 @@ class GraphSearcher:
         return self._search_here(request)
 
     def _search_here(self, request: GraphSearchRequest) -> GraphSearchResult:
-        """Search the graph at hand, and by the fallback where that finds no tool."""
+        """Search the graph at hand, and by the fallback if that finds no tool."""
         terms = parse_terms(request.query, self._local.language)
         sparql = self._query_here(terms)
         rows = self._local.rows(terms) if sparql else []
@@ -263,7 +263,7 @@ class GraphSearcher:
                 for tool, score in self._fallback(request.query, request.limit)
                 if tool in self._nodes
             ][: request.limit - len(matches)]
-            # What is found of no tool is more than nothing.
+            # Matches without a tool are better than none.
             is_fallback = bool(ranked or not matches)
             matches = (*matches, *self._primaries(ranked, kind=ScoreKind.RANKING))
         if is_fallback:
@@ -315,7 +315,7 @@ class GraphSearcher:
             )
             for one in answers
             for said in one.rows
-            # What is no IRI where one should be is left out.
+            # Texts in the place of an IRI are left out.
             if is_iri(said.get("node", "")) and (not said.get("related") or is_iri(said["related"]))
         ]
         queries = [at_endpoint(query, one.endpoint) for one in answers]
@@ -347,7 +347,7 @@ class GraphSearcher:
         return evidence_query(profile, build_pattern(terms)) if is_read else ""
 
     def _complaints(self) -> list[Diagnostic]:
-        """Return what a profile of somebody's own reads that the graph does not have."""
+        """Return the predicates of a custom profile that the graph does not have."""
         if self._profile is DEFAULT_PROFILE or not self._local.missing:
             return []
         names = ", ".join(self._local.missing)

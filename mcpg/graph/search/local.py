@@ -1,4 +1,4 @@
-"""What a search reads of the graph at hand: texts, edges, and how nodes are shown.
+"""The tables that a search reads of the graph at hand: texts, edges, and names of nodes.
 
 A search asks three questions, which `mcpg.graph.search.model` writes in SPARQL for other
 endpoints and for people. Here they are answered from tables, which can be kept as JSON: a store
@@ -27,7 +27,7 @@ from mcpg.graph.search.model import (
     join_stems,
 )
 from mcpg.graph.terms import RDF_TYPE, RdfLiteral, Triple
-from mcpg.text import language_of, split_words
+from mcpg.text import detect_language, split_words
 
 _RUN = 3
 
@@ -41,10 +41,10 @@ class Segment(NamedTuple):
 
 
 class Distances:
-    """Knows the runs of characters of some segments."""
+    """Compares words with the runs of characters of some segments."""
 
     def __init__(self, segments: Sequence[Segment], facts: Mapping[str, Any]) -> None:
-        """Compare with *segments*, of whose texts `tabulate_texts` told *facts*."""
+        """Compare with *segments*; *facts* are the result of `tabulate_texts` for their texts."""
         self._segments = segments
         self._facts = facts
         self._runs_by_word = [_count_runs(word) for word in facts["words"]]
@@ -81,11 +81,11 @@ class Distances:
 
 
 def tabulate_texts(texts: Sequence[str]) -> dict[str, Any]:
-    """Return what is known of *texts*, as a JSON object.
+    """Return the words and runs of characters of *texts*, as a JSON object.
 
     Returns:
         `words` has each word once, `texts` for each text the places of its words, `counts` in how
-        many texts each run of three characters stands, and `lengths` the length of each text's
+        many texts each run of three characters occurs, and `lengths` the length of each text's
         vector.
     """
     split = [split_words(text) for text in texts]
@@ -123,7 +123,7 @@ class LocalGraph:
     """Answers the questions of a search about one graph."""
 
     def __init__(self, facts: Facts, profile: SearchProfile) -> None:
-        """Search by *profile* the graph of which `tabulate_nodes` told *facts*."""
+        """Search the graph by *profile*; *facts* are the result of `tabulate_nodes`."""
         self._facts = facts
         self._typed = frozenset(facts["typed"])
         self._places = {name: place for place, name in enumerate(facts["nodes"])}
@@ -135,7 +135,7 @@ class LocalGraph:
         """How many nodes can be found."""
 
     def rows(self, terms: Sequence[SearchTerm]) -> list[Row]:
-        """Return what `evidence_query` finds for *terms*."""
+        """Return the rows of `evidence_query` for *terms*."""
         if not terms:
             return []
         names: Sequence[str] = self._facts["nodes"]
@@ -181,7 +181,7 @@ class LocalGraph:
         return {self._places[one] for one in names if one in self._places}
 
     def edges(self, nodes: Iterable[str]) -> list[tuple[str, str, str]]:
-        """Return what `expansion_query` finds: node, predicate and related node, in order."""
+        """Return the rows of `expansion_query`: node, predicate and related node, in order."""
         names: Sequence[str] = self._facts["nodes"]
         wanted = self._find_places(nodes)
         found = {
@@ -193,7 +193,7 @@ class LocalGraph:
         return sorted(found)
 
     def describe_nodes(self, nodes: Iterable[str]) -> list[Bindings]:
-        """Return what `description_query` finds: node, predicate and value, in order."""
+        """Return the rows of `description_query`: node, predicate and value, in order."""
         names: Sequence[str] = self._facts["nodes"]
         wanted, shown = self._find_places(nodes), self._find_places(DESCRIBED)
         texts = {
@@ -239,7 +239,7 @@ def tabulate_nodes(triples: Iterable[Triple], profile: SearchProfile) -> Facts:
     """Return the tables of the nodes that can be found, and of those that edges join with them.
 
     Returns:
-        `nodes` has each IRI and `texts` each value once, with its `stems`. By turns, `stated` has
+        `nodes` has each IRI and `texts` each value once, with its `stems`. In turn, `stated` has
         node, predicate and text, `edges` by predicate node and node, and `types` node and class.
         `typed` are the nodes of the classes that *profile* finds.
     """
@@ -302,7 +302,7 @@ def _detect_language(
         for node, predicate, place in _split_in_groups(stated, 3)
         if node in typed and predicate in own
     }
-    return language_of(word for text in nsmallest(_SAMPLE, said) for word in split_words(text))
+    return detect_language(word for text in nsmallest(_SAMPLE, said) for word in split_words(text))
 
 
 def _is_named(node: str) -> bool:

@@ -39,11 +39,11 @@ class Role(StrEnum):
 
 
 class ScoreKind(StrEnum):
-    """What a score is; none of them is a probability, and two kinds cannot be compared."""
+    """The kind of a score; none is a probability, and two kinds cannot be compared."""
 
     COVERAGE = "coverage"
-    """The share of the query, by the rarity of its words, that texts of the node hold; each word
-    counts by the weight of the best predicate it stands under."""
+    """The share of the query, by the rarity of its words, in texts of the node; each word counts by
+    the weight of the best predicate with it."""
     HANDED_ON = "handed-on"
     """The best score of a match that leads here, times the weight of the edge."""
     NEARNESS = "nearness"
@@ -54,11 +54,11 @@ class ScoreKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class GraphSearchRequest:
-    """What is asked, in any words.
+    """A query, in any words.
 
     Attributes:
         limit: The most primary matches, at least 1.
-        is_federated: Whether *endpoints*, addresses of SPARQL endpoints, are asked, too.
+        is_federated: Whether *endpoints*, addresses of SPARQL endpoints, are also queried.
         includes_local: Whether the graph at hand is searched; it is when this is not federated.
     """
 
@@ -72,7 +72,7 @@ class GraphSearchRequest:
 
 @dataclass(frozen=True, slots=True)
 class SourceContext:
-    """Where something is said: the IRI of the source, and its name."""
+    """The source of evidence: its IRI and its name."""
 
     id: str
     label: str
@@ -85,13 +85,13 @@ class Evidence:
     Attributes:
         predicate: IRI of the predicate that has the value.
         kind: `text` for a value of the node, `relationship` for one of a node beside it,
-            `distance` for the nearest value, `edge` for what brings in a further node.
+            `distance` for the nearest value, `edge` for the edge to a further node.
         score: The value's own share of a score, in [0, 1].
-        terms: The words of the query found in it, as they were asked.
-        via: IRI of the predicate to the node beside, "" where there is none.
+        terms: The words of the query found in it, as the query spells them.
+        via: IRI of the predicate to the node beside, "" if there is none.
         related: IRI of that node, or "".
-        endpoint: Who says so; "" for the graph at hand.
-        sources: The sources of the tool it is about, where they are known.
+        endpoint: The endpoint with the value; "" for the graph at hand.
+        sources: The sources of the tool it is about, if known.
     """
 
     predicate: str
@@ -106,7 +106,7 @@ class Evidence:
     sources: tuple[SourceContext, ...] = ()
 
     def to_dict(self, *, is_primary: bool) -> dict[str, Any]:
-        """Return it as a JSON object; that of a primary match has the text that matched."""
+        """Return it as a JSON object; for a primary match with the text that matched."""
         matched = {"matchedText": self.text, "terms": list(self.terms), "via": self.via or None}
         return {
             "predicate": self.predicate,
@@ -130,7 +130,7 @@ class GraphMatch:
         types: IRIs of its classes.
         role: Why it is here.
         score: In [0, 1].
-        evidence: What speaks for it, the strongest first.
+        evidence: The evidence for it, the strongest first.
         tool_id: Id of the tool that it is, `None` for other things.
     """
 
@@ -145,7 +145,7 @@ class GraphMatch:
     tool_id: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the node, and what speaks for it, as a JSON object."""
+        """Return the node, and the evidence for it, as a JSON object."""
         is_primary = self.role == Role.PRIMARY
         return {
             "node": self.node,
@@ -166,14 +166,14 @@ class GraphSearchResult:
 
     Attributes:
         matches: The primary matches, the best first.
-        related: What is related to them; a federated search gives none.
-        next_steps: What comes after them; likewise.
-        sparql: The query that looked for matches, "" where none was needed; of a federated search
-            one for each endpoint, then the one for the graph at hand, with a blank line between.
-        expansion_sparql: The query that looked for what comes with them, or "".
+        related: Nodes related to them; a federated search gives none.
+        next_steps: Nodes that come after them; none in a federated search.
+        sparql: The query that looked for matches, "" if none was needed; of a federated search
+            a query for each endpoint, then that for the graph at hand, with a blank line between.
+        expansion_sparql: The query that looked for their companions, or "".
         endpoints: The endpoints that answered.
         used_schema_search: Whether matches come from the schema.
-        used_schema_fallback: Whether an ordinary search stood in for it.
+        used_schema_fallback: Whether an ordinary search replaced it.
     """
 
     query: str
@@ -210,7 +210,7 @@ class GraphSearchResult:
 
 @dataclass(frozen=True, slots=True)
 class TextPredicate:
-    """A predicate whose values are searched; a word found there counts *weight*, above 0."""
+    """A predicate whose values are searched; a word in them counts *weight*, above 0."""
 
     iri: str
     weight: float
@@ -218,9 +218,9 @@ class TextPredicate:
 
 @dataclass(frozen=True, slots=True)
 class Relationship:
-    """A predicate to nodes whose own texts, by *reads*, speak for the node that they hang on.
+    """A predicate to nodes whose own texts, by *reads*, count for the node that they belong to.
 
-    *is_inbound* says that the edge leads from the other node to the one that is found.
+    If *is_inbound*, the edge leads to the found node.
     """
 
     iri: str
@@ -231,7 +231,7 @@ class Relationship:
 
 @dataclass(frozen=True, slots=True)
 class Expansion:
-    """A predicate that leads from what is found to what comes with it, `related` or `next`.
+    """A predicate that leads from a match to its companions, `related` or `next`.
 
     *weight* is the share of its score that a match hands on, in (0, 1].
     """
@@ -243,12 +243,12 @@ class Expansion:
 
 @dataclass(frozen=True, slots=True)
 class SearchProfile:
-    """What a search reads.
+    """The predicates that a search reads.
 
     Attributes:
-        types: Classes of which a node that is found must have one.
+        types: Classes, one of which a match must have.
         texts: Predicates of values.
-        relationships: Predicates of nodes whose texts count.
+        relationships: Predicates of nodes with texts that count.
         expansions: Predicates that bring in further nodes.
     """
 
@@ -270,13 +270,13 @@ class SearchProfile:
 
     @property
     def highest_weight(self) -> float:
-        """What a word counts at best; 0 when nothing is read."""
+        """The highest weight of a word; 0 when nothing is read."""
         texts = (one.weight for one in self.texts)
         relationships = (one.weight for one in self.relationships)
         return max((*texts, *relationships), default=0.0)
 
     def find_weight(self, predicate: str, via: str, *, is_inbound: bool) -> float:
-        """Return what a word counts in such a value; 0 where the profile does not read it."""
+        """Return the weight of a word in such a value; 0 if the profile does not read it."""
         if not via:
             return next((one.weight for one in self.texts if one.iri == predicate), 0.0)
         return next(
@@ -289,7 +289,7 @@ class SearchProfile:
         )
 
     def without(self, predicates: set[str]) -> SearchProfile:
-        """Leave out what needs one of *predicates*."""
+        """Return the profile without the parts that need one of *predicates*."""
         relationships = (
             replace(one, reads=tuple(iri for iri in one.reads if iri not in predicates))
             for one in self.relationships
@@ -329,16 +329,16 @@ DEFAULT_PROFILE = SearchProfile(
         Expansion(v.SCHEMA_HAS_PART, 0.25, "related"),
     ),
 )
-"""What the .NET gateway reads, by its weights, and the names that authors add."""
+"""The predicates of the .NET gateway with its weights, and the names that authors add."""
 
 
 _PARTIAL = 0.8
-"""What a word counts in a long text, of what it counts in one that says nothing else."""
+"""The weight of a word in a long text, relative to a text with nothing else."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One value that may hold words of the query.
+    """One value that may contain words of the query.
 
     Attributes:
         node: IRI of the node it speaks for.
@@ -346,8 +346,8 @@ class Row:
         via: IRI of the predicate to the node that has it, "" for the node itself.
         related: IRI of that node, or "".
         is_inbound: Whether the edge leads from that node.
-        endpoint: Who says so, "" for the graph at hand.
-        stems: `join_stems` the text where they are known, else "".
+        endpoint: The endpoint with the value, "" for the graph at hand.
+        stems: The result of `join_stems` for the text if known, else "".
     """
 
     node: str
@@ -362,7 +362,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class ScoredNode:
-    """A node with its score in [0, 1] and what speaks for it, the strongest first."""
+    """A node with its score in [0, 1] and the evidence for it, the strongest first."""
 
     node: str
     score: float
@@ -372,7 +372,7 @@ class ScoredNode:
 def score_nodes(
     rows: Iterable[Row], terms: Sequence[SearchTerm], profile: SearchProfile, total: int
 ) -> list[ScoredNode]:
-    """Return the nodes of *rows* that hold a word of the query, the best first.
+    """Return the nodes of *rows* with a word of the query, the best first.
 
     Rows that *profile* does not read are left out. *total* is how many nodes there are; at least as
     many as rows speak for are assumed.
@@ -393,14 +393,14 @@ def score_nodes(
     rarity = {term: log(1 + (size - n + 0.5) / (n + 0.5)) for term, n in counts.items()}
     best = profile.highest_weight * fsum(rarity.values())
     nodes = (_score_node(node, held, rarity, best) for node, held in found.items())
-    # Of equal nodes, first the one that more values speak for.
+    # Of equal nodes, first the node with more evidence.
     return sorted(
         nodes, key=lambda one: (-one.score, -fsum(said.score for said in one.evidence), one.node)
     )
 
 
 class _TermCredit(NamedTuple):
-    """The terms that a value holds, and what each counts there before its rarity."""
+    """The terms in a value, and the credit of each there before its rarity."""
 
     terms: tuple[SearchTerm, ...]
     credit: float
@@ -449,7 +449,7 @@ def _score_node(
 
 
 MOST_TERMS = 64
-"""The most words of a query that are looked for."""
+"""The most words of a query that are searched."""
 
 _SHORTEST_BEGINNING = 3
 _BETWEEN_WORDS = r"[^\p{L}\p{N}]"
@@ -459,7 +459,7 @@ _SIGNS = re.compile(r"[\\|.?*+(){}\[\]^$]")
 
 @dataclass(frozen=True, slots=True)
 class SearchTerm:
-    """A word that is looked for, folded; *stem* is what its inflections share.
+    """A word to search, folded; *stem* is shared by its inflections.
 
     *beginnings* are how a word that may be one of them begins, in lower case.
     """
@@ -470,7 +470,7 @@ class SearchTerm:
 
 
 def parse_terms(query: str, language: str | None = None) -> tuple[SearchTerm, ...]:
-    """Return the words of *query*, each stem once, in order; function words only if all are.
+    """Return the words of *query*, each stem once, in order; stop words only if all are.
 
     *language* is that of the graph, which the query is most likely in; `None` if unknown.
     """
@@ -492,13 +492,13 @@ def parse_terms(query: str, language: str | None = None) -> tuple[SearchTerm, ..
 def build_pattern(terms: Sequence[SearchTerm], between: str = _BETWEEN_WORDS) -> str:
     """Return a regular expression, to be used with the flag `i`, that finds words.
 
-    *between* matches one character that is neither letter nor digit; as XPath has it if not stated.
+    *between* matches one character that is neither letter nor digit; by default as in XPath.
     """
     spaced: list[str] = []
     run_together: list[str] = []
     for term in terms:
         for beginning in term.beginnings:
-            # XPath knows no escapes but these: a vowel sign after a backslash makes the pattern
+            # XPath has no escapes but these: a vowel sign after a backslash makes the pattern
             # invalid.
             escaped = _SIGNS.sub(r"\\\g<0>", beginning)
             (run_together if is_unspaced(beginning[0]) else spaced).append(escaped)
@@ -515,7 +515,7 @@ DESCRIBED = (*LABELS, v.SCHEMA_DESCRIPTION, v.RDF_TYPE)
 
 def evidence_query(profile: SearchProfile, pattern: str) -> str:
     """Ask for every registered value in which the regular expression *pattern* is found."""
-    # The strings of JSON are strings of SPARQL, but for pairs of surrogates.
+    # The strings of JSON are strings of SPARQL, except for pairs of surrogates.
     test = f'FILTER(REGEX(STR(?text), {json.dumps(pattern, ensure_ascii=False)}, "i"))'
     branches = []
     if profile.texts:
@@ -537,7 +537,7 @@ def evidence_query(profile: SearchProfile, pattern: str) -> str:
 
 
 def expansion_query(profile: SearchProfile, nodes: Iterable[str]) -> str:
-    """Ask for what the registered edges of *nodes* lead to."""
+    """Ask for the targets of the registered edges of *nodes*."""
     edges = " ".join(_name(one.iri) for one in profile.expansions)
     return _with_prefixes(
         "SELECT DISTINCT ?node ?predicate ?related WHERE {\n"
@@ -550,7 +550,7 @@ def expansion_query(profile: SearchProfile, nodes: Iterable[str]) -> str:
 
 
 def description_query(nodes: Iterable[str]) -> str:
-    """Ask how *nodes* are called, what they are, and of which classes."""
+    """Ask for the names, descriptions and classes of *nodes*."""
     return _with_prefixes(
         "SELECT DISTINCT ?node ?predicate ?value WHERE {\n"
         f"  VALUES ?node {{ {' '.join(map(_name, nodes))} }}\n"
@@ -561,7 +561,7 @@ def description_query(nodes: Iterable[str]) -> str:
 
 
 def at_endpoint(query: str, endpoint: str) -> str:
-    """Return *query* as one that another endpoint answers."""
+    """Return *query* in a form that sends it to another endpoint."""
     lines = query.split("\n")
     heads = [line for line in lines if line.startswith("PREFIX ")]
     body = [f"    {line}" for line in lines[len(heads) :]]
@@ -569,7 +569,7 @@ def at_endpoint(query: str, endpoint: str) -> str:
 
 
 def is_iri(text: str) -> bool:
-    """Return whether *text* can stand between `<` and `>` as it is."""
+    """Return whether *text* is valid between `<` and `>` as it is."""
     return ":" in text and escape_iri(text) == text
 
 
@@ -609,7 +609,7 @@ def collect_displays(
             values[row["node"]][predicate].append(row["value"])
     shown = {}
     for node, said in values.items():
-        # The first answer counts: that of the graph at hand, then the endpoints' in order.
+        # The first answer counts: of the graph at hand, then of the endpoints in order.
         label = next((said[name][0] for name in LABELS if name in said), node)
         description = said[SCHEMA_DESCRIPTION][0] if SCHEMA_DESCRIPTION in said else ""
         shown[node] = label, description, tuple(sorted(set(said.get(RDF_TYPE, ()))))

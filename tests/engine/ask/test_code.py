@@ -524,8 +524,8 @@ def test_a_comparison_is_of_what_it_names(code: Engine, question: str, names: li
 def test_a_comparison_tells_what_differs(code: Engine) -> None:
     """Members, ancestors and calls that one alone has, and those in common, are its reasons."""
     found = {one.symbol: one.why for one in code.ask("SafeLdap vs Ldap").results}
-    assert found["SafeLdap"] == ("it alone has: Ldap",)
-    assert found["Ldap"] == ("it alone has: check, BaseBackend",)
+    assert found["SafeLdap"] == ("only it has: Ldap",)
+    assert found["Ldap"] == ("only it has: check, BaseBackend",)
 
 
 def test_common_words_between_from_and_to_are_names(code: Engine) -> None:

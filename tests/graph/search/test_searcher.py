@@ -35,7 +35,7 @@ from mcpg.graph.search.model import (
     parse_terms,
 )
 from mcpg.graph.terms import KB_MEMBER_OF, SCHEMA_NAME, Triple
-from mcpg.graph.triples import triples_of
+from mcpg.graph.triples import make_triples
 
 EX = "https://runbooks.example/vocab#"
 RUNBOOKS = f"""
@@ -117,7 +117,7 @@ def test_a_group_speaks_for_its_tools(searcher: GraphSearcher) -> None:
 def test_nothing_is_left_out_of_the_evidence(shop: dict[str, ToolDocument]) -> None:
     """Every value that holds the word counts, however many there are."""
     result = GraphSearcher(shop.values()).search(GraphSearchRequest("invoice", limit=50))
-    store_of_all = oxigraph_store(triples_of(shop.values()))
+    store_of_all = oxigraph_store(make_triples(shop.values()))
     names = store_of_all.query(
         'ASK { ?x <https://schema.org/name> ?name FILTER(CONTAINS(LCASE(?name), "invoice")) }'
     )
@@ -130,7 +130,7 @@ def test_nothing_is_left_out_of_the_evidence(shop: dict[str, ToolDocument]) -> N
 def test_the_generated_queries_answer_as_they_are_shown(shop: dict[str, ToolDocument]) -> None:
     """What is shown runs as it stands, and finds what the search found."""
     result = GraphSearcher(shop.values()).search(GraphSearchRequest("cancel an invoice"))
-    graph = oxigraph_store(triples_of(shop.values()))
+    graph = oxigraph_store(make_triples(shop.values()))
     found = graph.query(result.sparql)
     further = graph.query(result.expansion_sparql)
 
@@ -146,7 +146,7 @@ def test_the_generated_queries_answer_as_they_are_shown(shop: dict[str, ToolDocu
 )
 def test_the_graph_at_hand_answers_as_its_sparql(shop: dict[str, ToolDocument], query: str) -> None:
     """Values, edges and names are those that Oxigraph finds by the queries that are shown."""
-    triples = list(triples_of(shop.values()))
+    triples = list(make_triples(shop.values()))
     local, graph = (
         LocalGraph(tabulate_nodes(triples, DEFAULT_PROFILE), DEFAULT_PROFILE),
         oxigraph_store(triples),

@@ -15,7 +15,7 @@ from mcpg.errors import InputError, UsageError
 from mcpg.graph.exports import oxigraph_store
 from mcpg.graph.sparql import Limits, SparqlEndpoint
 from mcpg.graph.terms import PREFIXES
-from mcpg.graph.triples import triples_of
+from mcpg.graph.triples import make_triples
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -72,7 +72,7 @@ UPDATES = [
 
 
 def _beneath(shop: dict[str, ToolDocument], query: str) -> pyoxigraph.QuerySolutions:
-    found = oxigraph_store(triples_of(shop.values())).query(query, prefixes=dict(PREFIXES))
+    found = oxigraph_store(make_triples(shop.values())).query(query, prefixes=dict(PREFIXES))
     assert not isinstance(found, pyoxigraph.QueryBoolean)
     return found
 
