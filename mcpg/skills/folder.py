@@ -239,7 +239,7 @@ def _read_file(name: str, file: Path, place: str, left: int) -> SkillFile:
     try:
         data = read_bytes(file, max(limit, 0))
     except (InputError, NotFoundError) as fault:  # the file may have been removed just now
-        remedy = "make the skill smaller" if "more than" in fault.message else fault.remedy
+        remedy = "check its size and permissions"
         raise SourceError(fault.message, place=place, remedy=remedy) from fault
     return SkillFile(name, len(data), compute_digest(data), data)
 

@@ -111,7 +111,7 @@ def test_front_matter_that_cannot_be_read_is_an_error(tmp_path: Path, text: str)
 def test_sizes_are_bounded(tmp_path: Path) -> None:
     """Files and their bytes are bounded before they are read."""
     long = write_skill(tmp_path, "long", FRONT + "x" * LONGEST_SKILL_FILE)
-    with pytest.raises(SourceError, match="holds more than"):
+    with pytest.raises(SourceError, match="is larger than"):
         read_skill(long)
     many = {f"files/{number}.txt": "" for number in range(MOST_FILES)}
     with pytest.raises(SourceError, match="more than 512 files"):
@@ -119,5 +119,5 @@ def test_sizes_are_bounded(tmp_path: Path) -> None:
     large = write_skill(tmp_path, "large", FRONT)
     with (large / "film.bin").open("wb") as stream:
         stream.truncate(17 * 1024**2)
-    with pytest.raises(SourceError, match="holds more than"):
+    with pytest.raises(SourceError, match="is larger than"):
         read_skill(large)
