@@ -25,7 +25,7 @@ from intent_questions import SYMBOLS, questions, tools
 from mcpg.ask.asker import SymbolAnswerers
 from mcpg.ask.intent import OF_CODE, decide, extract_question_features
 from mcpg.ask.mentions import NameLookup, recognise, tokenize_question
-from mcpg.ask.model import INTENTS
+from mcpg.ask.model import MODELLED_INTENTS as INTENTS
 from mcpg.bundle import assemble
 from mcpg.engine import load
 from mcpg.engine.loading import compile_assembly

@@ -36,10 +36,15 @@ def format_count(number: int, one: str, many: str = "") -> str:
     return f"{number:,} {one if number == 1 else many or f'{one}s'}"
 
 
+def split_sentences(text: str) -> list[str]:
+    """Return the sentences of *text*, which end at a sign or a blank line."""
+    return [*filter(None, map(str.strip, _SENTENCE_END.split(text)))]
+
+
 def first_sentence(text: str) -> str:
     """Return the opening of *text* up to a sentence end, of three words or more."""
     found = ""
-    for sentence in _SENTENCE_END.split(text.strip()):
+    for sentence in split_sentences(text):
         found = f"{found} {sentence}".strip()
         if len(found.split()) >= _SHORTEST:
             break

@@ -15,6 +15,8 @@ from itertools import islice
 from math import inf
 from typing import Protocol, TypeVar
 
+from mcpg.ask.catalog import answer_catalog_question
+from mcpg.ask.catalog_questions import CatalogQuestion, read_catalog_question
 from mcpg.ask.intent import (
     NOTHING_NAMED,
     IntentPattern,
@@ -69,6 +71,7 @@ from mcpg.search.results import (
     check_text,
 )
 from mcpg.search.results import MAX_LIMIT as MOST_MATCHES
+from mcpg.search.scope import filter_index
 from mcpg.text import join_words
 from mcpg.text.literals import find_literals
 
@@ -212,6 +215,9 @@ class AskRequest:
         patterns: Wordings that a host gives intents to, the first that fits counts.
         scope: The source code that is meant; `None` for all.
         ranking: How source code is ranked.
+        sources: The sources to which a search, and the tools of the catalog, are restricted.
+        categories: Likewise.
+        read_only: Likewise, to tools that only read.
     """
 
     intent: str = ""
@@ -220,6 +226,9 @@ class AskRequest:
     patterns: tuple[IntentPattern, ...] = ()
     scope: CodeScope | None = None
     ranking: CodeRanking = WORDS_ALONE
+    sources: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    read_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,6 +241,7 @@ class _ReadQuestion:
     literals: tuple[str, ...]
     terms: str = ""
     topic: Mention | None = None
+    catalog: CatalogQuestion | None = None
 
     def mentioned_names(self, kind: str) -> list[str]:
         """Return the names of the mentions of a *kind*, each once; sure ones if there are any."""
@@ -254,17 +264,15 @@ class Asker:
     def _symbols(self) -> SymbolAnswerers:
         return SymbolAnswerers(self._index)
 
-    def ask(
-        self, text: str | None, request: AskRequest, search: Search, filters: object = None
-    ) -> AskResult:
+    def ask(self, text: str | None, request: AskRequest, search: Search) -> AskResult:
         """Answer the question *text*; *search* finds the tools for a text.
 
-        The last answers are kept, by the question, the request and the *filters* of the search.
+        The last answers are kept, by the question and the request.
 
         Raises:
             UsageError: There is no question, or *request* asks for something that there is not.
         """
-        key = repr(text), repr(request), repr(filters)
+        key = repr(text), repr(request)
         known = self._known.get(key)
         if known is None:
             known = self._answer(text, request, search)
@@ -283,7 +291,8 @@ class Asker:
         tools = ToolAnswers(self._index, self.names, disabled)
         lookup = _Lookup(question, request, tools, self._symbols, search, self._services)
         results, decision = lookup.results(decision)
-        if not results and decision.intent != Intent.SEARCH:
+        is_counted = question.catalog is not None and decision.intent == Intent.CATALOG
+        if not results and decision.intent != Intent.SEARCH and not is_counted:
             intent, direction = decision.intent, decision.direction
             what = f"{intent} ({direction})" if direction else intent
             message = (
@@ -323,7 +332,8 @@ class Asker:
         # A qualified name such as `Model.save` is no argument.
         literals = tuple(one.text for one in find_literals(text) if one.text not in symbols)
         topic = None if mentions else find_topic(tokens)
-        return _ReadQuestion(text, tokens, mentions, literals, terms, topic)
+        catalog = None if found else read_catalog_question(tokens, mentions, self.names)
+        return _ReadQuestion(text, tokens, mentions, literals, terms, topic, catalog)
 
     def _decide(self, question: _ReadQuestion, request: AskRequest) -> Decision:
         if request.intent:
@@ -331,6 +341,8 @@ class Asker:
         if _SIMILAR.fullmatch(question.text):
             return Decision(Intent.SIMILAR, 1.0, "prefix", ("begins with 'similar:'",))
         fitting = matching(request.patterns, question.tokens, question.mentions)
+        if fitting is None and question.catalog is not None and request.scope is None:
+            fitting = Decision(Intent.CATALOG, 1.0, "grammar")
         if fitting is not None:
             return fitting
         mentions = question.mentions
@@ -395,7 +407,7 @@ class _Lookup:
         self._services = services
         self.diagnostics: tuple[Diagnostic, ...] = ()
         words = [token.text for token in question.tokens]
-        sources = [word for word in words if tools.names.sources(word)]
+        sources = [word for word in words if tools.names.find_source(word)]
         kept = question.mentioned_names(MentionKind.TOOL)
         named = [one for one in question.mentions if one.name in kept]
         self._named = tools.select_mentioned_tools(named, sources)
@@ -407,6 +419,8 @@ class _Lookup:
         intent, tools, behind = decision.intent, self._tools, list[Answer]()
         if intent == Intent.SEARCH:
             return self.search_question(), decision
+        if intent == Intent.CATALOG:
+            return self._answer_catalog(decision)
         is_topical = intent in {Intent.DOCUMENTATION, Intent.EXAMPLES}
         if is_topical and self._question.topic and self._answerers.has_any():
             return self._answer_topic(decision)
@@ -442,6 +456,27 @@ class _Lookup:
         if intent in {Intent.NAVIGATION, Intent.DOCUMENTATION} and self._answerers.has_any():
             found = [self._with_handler(one) for one in found]
         return [*found, *self._ask_answerers(intent).answers, *behind], decision
+
+    def _answer_catalog(self, decision: Decision) -> tuple[list[Answer], Decision]:
+        """Answer by the facts of the catalog; nothing where the question has no such condition."""
+        question, request, tools = self._question.catalog, self._request, self._tools
+        if question is None:
+            return [], decision
+        allowed, diagnostics = filter_index(
+            tools.index,
+            sources=request.sources,
+            categories=request.categories,
+            read_only=request.read_only,
+        )
+        found = answer_catalog_question(
+            question, tools, allowed, lambda text, most: self._search(text, most).matches
+        )
+        self.diagnostics = (*diagnostics, *found.diagnostics)
+        if question.about and not found.answers and not request.intent:
+            evidence = (found.summary,)
+            return self.search_question(), Decision(Intent.SEARCH, 1.0, "default", evidence)
+        told = replace(decision, direction=question.listed, evidence=(found.summary,))
+        return found.answers, told
 
     def _with_handler(self, answer: Answer) -> Answer:
         """Return an answer that is a tool with the symbol that implements it."""
@@ -555,6 +590,9 @@ def suggest(
     if not results or results[0].kind in {"page", "file"}:
         return
     best, name = results[0], results[0].symbol
+    if best.kind in {"source", "category"}:
+        yield Suggestion(f"the tools of {name}", ("ask", f"tools of the {name} {best.kind}"))
+        return
     if best.kind != "tool":
         yield from _suggest_code(decision, best, leads)
         return

@@ -19,7 +19,15 @@ from itertools import pairwise
 from math import exp, log1p
 
 from mcpg.ask.mentions import Token, is_content, is_pointed_at, language
-from mcpg.ask.model import INTENTS, Decision, Intent, Mention, MentionKind, Spelling
+from mcpg.ask.model import (
+    INTENTS,
+    MODELLED_INTENTS,
+    Decision,
+    Intent,
+    Mention,
+    MentionKind,
+    Spelling,
+)
 from mcpg.errors import UsageError
 from mcpg.text import fold, split_words, stem, strip_accents
 
@@ -288,11 +296,11 @@ def _weights() -> dict[str, dict[str, float]]:
 
 
 def probabilities(features: Features) -> dict[str, float]:
-    """Return the probability of each of `INTENTS`."""
+    """Return the probability of each of `MODELLED_INTENTS`."""
     weights = _weights()
     logits = {
         intent: sum(weights[intent].get(name, 0.0) * amount for name, amount in features.items())
-        for intent in INTENTS
+        for intent in MODELLED_INTENTS
     }
     greatest = max(logits.values())
     odds = {intent: exp(logit - greatest) for intent, logit in logits.items()}
@@ -331,7 +339,7 @@ def decide(tokens: Sequence[Token], mentions: Sequence[Mention], literals: int =
         return Decision(Intent.SEARCH, 1.0, "default", (f"{words} may be no name here",))
     features = extract_question_features(tokens, mentions, literals)
     found = probabilities(features)
-    intent = max(INTENTS, key=lambda one: found[one])
+    intent = max(MODELLED_INTENTS, key=lambda one: found[one])
     if intent != Intent.SEARCH and len(tokens) > _LONG and found[intent] < _DOUBTFUL:
         return Decision(Intent.SEARCH, found[Intent.SEARCH], "default", ("no intent is clear",))
     return Decision(intent, found[intent], "model", tuple(_evidence(intent, features, mentions)))
@@ -355,7 +363,7 @@ def decide_topic(tokens: Sequence[Token], topic: Mention) -> Decision:
     """
     features = extract_question_features(tokens, (topic,))
     found = probabilities(features)
-    intent = max(INTENTS, key=lambda one: found[one])
+    intent = max(MODELLED_INTENTS, key=lambda one: found[one])
     cues = frozenset[str]().union(*(token.cues for token in tokens))
     needed = _DOUBTFUL if cues >= _EXPLAINING else _SURE_TOPIC
     if cues.isdisjoint(_OF_TOPICS.get(intent, ())) or found[intent] < needed:
@@ -372,7 +380,7 @@ def _evidence(intent: str, features: Features, mentions: Sequence[Mention]) -> I
         name: amount
         * (
             weights[intent].get(name, 0.0)
-            - max(weights[other].get(name, 0.0) for other in INTENTS if other != intent)
+            - max(weights[other].get(name, 0.0) for other in MODELLED_INTENTS if other != intent)
         )
         for name, amount in features.items()
     }

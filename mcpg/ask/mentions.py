@@ -253,13 +253,21 @@ class NameLookup:
             if key in {join_words(index.tool_name(one)), join_words(index.tool_id(one))}
         )
 
-    def sources(self, text: str) -> bool:
-        """Return whether *text* is the name of a source."""
-        return join_words(text) in self._sources
+    def find_source(self, text: str) -> str:
+        """Return the source whose name is *text*, however its words are joined; "" for none."""
+        return self._sources.get(join_words(text), "")
+
+    def find_category(self, text: str) -> str:
+        """Return the category whose name is *text*, likewise."""
+        return self._categories.get(join_words(text), "")
 
     @cached_property
-    def _sources(self) -> frozenset[str]:
-        return frozenset(join_words(self.index.source_id(one)) for one in range(len(self.index)))
+    def _sources(self) -> dict[str, str]:
+        return {join_words(one): one for one in self.index.source_ids}
+
+    @cached_property
+    def _categories(self) -> dict[str, str]:
+        return {join_words(one): one for one in self.index.categories}
 
     @cached_property
     def fields(self) -> dict[str, FieldEntry]:

@@ -15,7 +15,7 @@ from mcpg.text.json_values import JsonObject
 from mcpg.values import empty_as_null, format_count, score_text, to_json
 
 IntentName: TypeAlias = Literal[
-    "", "navigation", "relations", "documentation", "examples", "similar", "search"
+    "", "navigation", "relations", "documentation", "examples", "similar", "search", "catalog"
 ]
 
 
@@ -28,9 +28,10 @@ class Intent:
     EXAMPLES: Final = "examples"
     SIMILAR: Final = "similar"
     SEARCH: Final = "search"
+    CATALOG: Final = "catalog"
 
 
-INTENTS: tuple[IntentName, ...] = (
+MODELLED_INTENTS: tuple[IntentName, ...] = (
     Intent.NAVIGATION,
     Intent.RELATIONS,
     Intent.DOCUMENTATION,
@@ -38,6 +39,9 @@ INTENTS: tuple[IntentName, ...] = (
     Intent.SIMILAR,
     Intent.SEARCH,
 )
+"""The intents among which the model of `mcpg.ask.intent` decides."""
+
+INTENTS: tuple[IntentName, ...] = (*MODELLED_INTENTS, Intent.CATALOG)
 
 
 class Direction:
@@ -58,6 +62,14 @@ class Direction:
     IMPORTERS = "importers"
     REFERENCES = "references"
     DEPENDENCIES = "dependencies"
+
+
+class Listing:
+    """The names of what a question about the catalog asks for."""
+
+    TOOLS = "tools"
+    SOURCES = "sources"
+    CATEGORIES = "categories"
 
 
 class MentionKind:
@@ -120,9 +132,9 @@ class Decision:
 
     Attributes:
         probability: Of this intent, in [0, 1]; 1 where a rule or the caller decides.
-        decided_by: `model`, `name`, `prefix`, `pattern`, `caller` or `default`.
+        decided_by: `model`, `grammar`, `name`, `prefix`, `pattern`, `caller` or `default`.
         evidence: What speaks most for the intent, for people, the strongest first.
-        direction: For relations, one of `Direction`; "" otherwise.
+        direction: For relations, one of `Direction`; for the catalog, one of `Listing`.
     """
 
     intent: str

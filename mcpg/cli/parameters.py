@@ -405,10 +405,18 @@ ASK = (
     CommandParameter(
         "intent",
         ("--intent",),
-        "What the question is about: navigation, relations, documentation, examples, similar or "
-        "search. [default: by its words]",
+        "What the question is about: navigation, relations, documentation, examples, similar, "
+        "search or catalog. [default: by its words]",
         "INTENT",
-        choices=("navigation", "relations", "documentation", "examples", "similar", "search"),
+        choices=(
+            "navigation",
+            "relations",
+            "documentation",
+            "examples",
+            "similar",
+            "search",
+            "catalog",
+        ),
     ),
     CommandParameter(
         "limit",

@@ -31,7 +31,9 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 _SHOWN = 80
-IntentName = Literal["navigation", "relations", "documentation", "examples", "similar", "search"]
+IntentName = Literal[
+    "navigation", "relations", "documentation", "examples", "similar", "search", "catalog"
+]
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Price = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 

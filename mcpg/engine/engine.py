@@ -294,7 +294,8 @@ class Engine:
         """Answer a question about tools, fields of their schemas, or symbols of source code.
 
         The intent of the question is decided by its names and its form: a definition, relations,
-        documentation, examples, similar tools, or else a search.
+        documentation, examples, similar tools, which tools, sources or categories the catalog has,
+        or else a search.
 
         Args:
             question: The question, in any words; `similar:ID` for tools similar to a tool.
@@ -307,8 +308,8 @@ class Engine:
                 vectors of all symbols.
             weights: With the strategy `auto`, the weights of words and vectors in the search of
                 code.
-            sources: As for `search`, if the question is answered by a search. Named tools are found
-                in any source.
+            sources: As for `search`, if the question is answered by a search or by the facts of the
+                catalog. Named tools are found in any source.
             categories: As *sources*.
             read_only: As *sources*.
 
@@ -319,9 +320,12 @@ class Engine:
         from mcpg.ask import Asker, AskRequest, CodeRanking  # noqa: PLC0415 - a search answers no questions
 
         ranking = CodeRanking(strategy, *weights)
-        asked = AskRequest(intent, limit, include_disabled, tuple(patterns), scope, ranking)
         sources, categories = check_texts("sources", sources), check_texts("categories", categories)
         check_flag("read_only", read_only)
+        asked = AskRequest(
+            *(intent, limit, include_disabled, tuple(patterns), scope, ranking),
+            *(sources, categories, read_only),
+        )
 
         def search(text: str, most: int) -> SearchResult:
             return self.search(
@@ -337,7 +341,7 @@ class Engine:
         def answer(searcher: Searcher) -> AskResult:
             index = searcher.index
             asker: Asker = self._make_once("asker", index, lambda: Asker(index, self.services))
-            return asker.ask(question, asked, search, (sources, categories, read_only))
+            return asker.ask(question, asked, search)
 
         return self._ask(answer)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -15,8 +14,9 @@ from mcpg.errors import Code, Diagnostic, Severity
 from mcpg.lint.context import EMPTY_WORDS, LintContext, as_written, by_key, make_finding, stems
 from mcpg.lint.model import Finding, Location, RelatedTool
 from mcpg.relations.edges import EdgeOrigin
-from mcpg.text import lexicon
-from mcpg.text.words import join_words
+from mcpg.text import lexicon, split_words, stem
+from mcpg.text.words import get_stop_words, join_words
+from mcpg.values import split_sentences
 
 _MOST_SHARING = 100
 _ROUNDING = 1e-9
@@ -96,7 +96,17 @@ which two tools are confusable."""
 _CANDIDATE = 0.45
 """Share of the same words from which two tools are compared."""
 
-_RELATED = 0.5
+_SYNONYMS, _SYNONYMOUS_VERBS = 0.8, 0.68
+"""How strongly two words are related, on average of both directions, that mean the same. Verbs that
+name the same kind of operation need less: countries and days are related words as well."""
+
+_RELATED, _FAMILY = 0.5, 6
+"""Words that begin with so many letters alike are of one family if they are related so strongly."""
+
+_COVERED, _LEAST_COVERED = 0.9, 0.6
+"""Tools whose names mean the same are confusable where one description covers the first of these
+shares of the other, and the other the second share of it."""
+
 _MOST_STEMS = 1 << 16
 _SHARED_ENDING = 3
 _FEWEST_WORDS = 2
@@ -157,21 +167,68 @@ class _Likeness:
         self.texts = {key: one.label | one.description for key, one in catalogue.stems.items()}
         self.weights = WordWeights(self.texts)
 
-    def compare(self, one: Tool, other: Tool) -> float:
-        """Return how much of each the other covers, at most 1; 0 where their names differ.
-
-        Names differ where a word of one has no counterpart in the name or description of the other.
-        """
+    def compare(self, one: Tool, other: Tool) -> tuple[float, float]:
+        """Return the share of the words of each that the other has, the lesser first."""
         shares: list[float] = []
         for left, right in ((one, other), (other, one)):
-            name, theirs = self._catalogue.stems[left.id].name, self.texts[right.id]
-            own = name - stems(left.source_id) or name
-            if not all(_is_covered(word, theirs) for word in own):
-                return 0.0
             words = self.texts[left.id] - EMPTY_WORDS or self.texts[left.id]
-            covered = [word for word in words if _is_covered(word, theirs)]
+            covered = [word for word in words if _is_covered(word, self.texts[right.id])]
             shares.append(self.weights.total(covered) / self.weights.total(words))
-        return min(shares)
+        return min(shares), max(shares)
+
+    def covers_name(self, one: Tool, other: Tool) -> bool:
+        """Return whether *other* has the words of the name of *one*, or such as mean the same."""
+        name, theirs = self._catalogue.stems[one.id].name, self.texts[other.id]
+        own = name - stems(one.source_id) or name
+        return all(_is_covered(word, theirs) for word in own)
+
+    def find_synonyms(self, one: Tool, other: Tool) -> tuple[list[str], list[str]] | None:
+        """Return the words by which names of the same meaning differ, `None` for other names.
+
+        They mean the same, or those that one name has beyond them mark nothing.
+        """
+        names = split_words(one.name), split_words(other.name)
+        left = [word for word in dict.fromkeys(names[0]) if word not in names[1]]
+        right = [word for word in dict.fromkeys(names[1]) if word not in names[0]]
+        shared = [[word for word in name if word not in {*left, *right}] for name in names]
+        more, others = left[:], right[:]
+        for word in left:
+            same = next((by for by in others if means_the_same(stem(word), stem(by))), None)
+            if same is not None:
+                more.remove(word)
+                others.remove(same)
+        if (more and others) or not (left or right) or shared[0] != shared[1]:
+            return None
+        marks = [self._marks(word, one, other) for word in more]
+        marks += [self._marks(word, other, one) for word in others]
+        return None if any(marks) else (left, right)
+
+    def _marks(self, word: str, tool: Tool, other: Tool) -> bool:
+        """Return whether a *word* in the name of *tool* tells it from the *other*.
+
+        Stop words do not, nor do empty words that the description does not say, or that the other
+        description says as well.
+        """
+        if word in get_stop_words("english"):
+            return False
+        said, theirs = (self._catalogue.stems[one.id].description for one in (tool, other))
+        return stem(word) not in EMPTY_WORDS or (
+            stem(word) in said and not _is_covered(stem(word), theirs)
+        )
+
+    def describe_difference(self, one: Tool, other: Tool) -> str:
+        """Return by which words the names and descriptions of two tools differ, as written."""
+        told = []
+        for left, right in ((one, other), (other, one)):
+            own = sorted(self.texts[left.id] - self.texts[right.id])
+            own.sort(key=self.weights.weight, reverse=True)
+            told.append(
+                ", ".join(as_written(own[:_NAMED], left.description, left.name, left.title or ""))
+            )
+        if all(told):
+            return f"all that differs is {told[0]} against {told[1]}"
+        only = " and ".join(filter(None, told))
+        return f"all that differs is {only}" if only else "only forms and order of words differ"
 
     def find_separating(self, one: Tool, other: Tool) -> tuple[str, ...]:
         """Return words of *one*, its parameters included, that *other* lacks, the rarest first."""
@@ -183,36 +240,51 @@ class _Likeness:
 
 
 def _compare(likeness: _Likeness, one: Tool, other: Tool) -> Iterator[Finding]:
-    alike = likeness.compare(one, other)
-    if alike < _ALIKE:
-        return
     is_across = one.source_id != other.source_id
-    words: tuple[str, ...] = ()
-    if is_across and join_words(one.name) == join_words(other.name):
-        code, advice = (
-            "C102",
-            "leave out one source, or disable a tool by `enabledByDefault: false`",
-        )
+    if not is_across and one.description == other.description:
+        return  # D105 reports them
+    synonyms = None if is_across else likeness.find_synonyms(one, other)
+    are_covered = likeness.covers_name(one, other) and likeness.covers_name(other, one)
+    if not (synonyms or are_covered):
+        return
+    alike, most = likeness.compare(one, other)
+    if synonyms and alike >= _LEAST_COVERED and most >= _COVERED:
+        yield _report_confusion(likeness, "C105", one, other, _describe_names(one, other, synonyms))
+    elif alike < _ALIKE or not are_covered:
+        return
+    elif is_across and join_words(one.name) == join_words(other.name):
         message = (
             f"{one.id!r} of {one.source_id!r} and {other.id!r} of {other.source_id!r}"
             " are the same tool twice"
         )
-    elif one.description != other.description or is_across:  # D105 reports the others
+        yield _report_confusion(likeness, "C102", one, other, message)
+    else:
+        difference = likeness.describe_difference(one, other)
+        message = f"{one.id!r} and {other.id!r} are hard to tell apart: {difference}"
+        yield _report_confusion(likeness, "C101", one, other, message)
+
+
+def _describe_names(one: Tool, other: Tool, words: tuple[list[str], list[str]]) -> str:
+    """Return what is said of names of the same meaning, which differ by *words*."""
+    left, right = (", ".join(map(repr, part)) for part in words)
+    by = f"{left} against {right}" if left and right else f"{left or right}, which marks nothing"
+    return f"the names {one.name!r} and {other.name!r} mean the same: they differ by {by}"
+
+
+def _report_confusion(
+    likeness: _Likeness, code: str, one: Tool, other: Tool, message: str
+) -> Finding:
+    words: tuple[str, ...] = ()
+    advice = "leave out one source, or disable a tool by `enabledByDefault: false`"
+    if code != "C102":
         words = likeness.find_separating(one, other)
         separating = ((one, words), (other, likeness.find_separating(other, one)))
         told = " and ".join(
             f"{tool.id!r} alone has {', '.join(own[:_NAMED])}" for tool, own in separating if own
         )
-        code = "C101"
         advice = f"say in each what the other does not do; {told or 'no word separates them'}"
-        message = (
-            f"{one.id!r} and {other.id!r} are hard to tell apart: {alike:.0%} of their words are"
-            " the same or mean the same"
-        )
-    else:
-        return
     note = RelatedTool(other.id, "is much like it", Location(other.place, ("description",)))
-    yield make_finding(
+    return make_finding(
         code, one, message, "description", suggestion=advice, words=words, others=(note,)
     )
 
@@ -221,24 +293,32 @@ def _is_covered(word: str, words: frozenset[str]) -> bool:
     return word in words or any(means_the_same(word, other) for other in words)
 
 
+@lru_cache(maxsize=_MOST_STEMS)
 def means_the_same(one: str, other: str) -> bool:
-    """Return whether two stems are related in meaning, and neither opposites nor other actions.
+    """Return whether two stems mean the same, and are neither opposites nor other actions.
 
     Opposites stand in the same contexts, so tables of related words have them as well. Most are
-    formed by other beginnings: `enable` and `disable`, `upload` and `download`.
+    formed by other beginnings: `enable` and `disable`, `upload` and `download`. Of words of one
+    kind, such as names of countries, not each has the other among the nearest.
     """
-    if other not in _near(one) and one not in _near(other):
+    there, back = _near(one).get(other, 0.0), _near(other).get(one, 0.0)
+    if one[-_SHARED_ENDING:] == other[-_SHARED_ENDING:]:
         return False
-    if one[-_SHARED_ENDING:] == other[-_SHARED_ENDING:] and len(one) >= _SHARED_ENDING:
+    if one[:_FAMILY] == other[:_FAMILY] and max(there, back) >= _RELATED:
+        return True  # `convert` and `conversion`
+    if not min(there, back):
         return False
     kinds = [lexicon.operation_shares(stem) for stem in (one, other)]
-    return not all(kinds) or kinds[0].index(max(kinds[0])) == kinds[1].index(max(kinds[1]))
+    if all(kinds) and kinds[0].index(max(kinds[0])) != kinds[1].index(max(kinds[1])):
+        return False
+    are_verbs = lexicon.is_operation(one) and lexicon.is_operation(other)
+    return (there + back) / 2 >= (_SYNONYMOUS_VERBS if are_verbs else _SYNONYMS)
 
 
 @lru_cache(maxsize=_MOST_STEMS)
-def _near(stem: str) -> frozenset[str]:
-    """Return the stems that are related to *stem* in meaning."""
-    return frozenset(other for other, weight in lexicon.related_stems(stem) if weight >= _RELATED)
+def _near(stem: str) -> Mapping[str, float]:
+    """Return the stems that are related to *stem* in meaning, with the strength of each."""
+    return dict(lexicon.related_stems(stem))
 
 
 _SHARE = 0.7
@@ -248,7 +328,6 @@ _LONGEST_QUERY = 300
 _FEWEST_QUERY_WORDS = 3
 _PER_REPORT = 50
 _MOST_WORDS = 6
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n")
 _SLACK = 0.1
 """Scores that differ by less are level: which tool goes first is by chance."""
 
@@ -273,7 +352,7 @@ def check_reach(catalogue: LintContext, tell: Callable[[int, int], None]) -> Ite
 def opening(text: str) -> str:
     """Return the first sentence of *text*, or more if that is short, as a query."""
     query = ""
-    for sentence in _SENTENCE_END.split(text.strip()):
+    for sentence in split_sentences(text):
         query = f"{query} {sentence}".strip()
         if len(query) >= _LONGEST_QUERY or len(stems(query)) >= _FEWEST_QUERY_WORDS:
             break

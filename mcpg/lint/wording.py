@@ -14,10 +14,12 @@ from mcpg.lint.model import Finding, Location, RelatedTool, Respelling
 from mcpg.text import split_words
 from mcpg.text.spelling import allowed_edits, edit_distance
 from mcpg.text.words import fold, get_stop_words, join_words
-from mcpg.values import format_count
+from mcpg.values import format_count, split_sentences
 
 _ALLOWED = re.compile(r"[A-Za-z0-9_.-]{1,64}\Z")
 LONGEST = 64
+_PREFIXED = "mcp__{source}__{tool}"
+"""How clients name the tool of a server, at the longest that is usual."""
 _CASES = {
     "snake_case": re.compile(r"[a-z0-9]+(?:_[a-z0-9]+)+\Z"),
     "kebab-case": re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)+\Z"),
@@ -50,6 +52,16 @@ def check_names(catalogue: LintContext) -> Iterator[Finding]:
             advice = "use letters, digits, `_` and `-`, at most 64"
             refused[tool.id] = make_finding("N101", tool, message, "name", suggestion=advice)
     yield from outliers(catalogue, refused, "have names that APIs of models refuse")
+    yield from outliers(
+        catalogue,
+        {
+            tool.id: _report_prefixed_name(tool, name)
+            for tool in catalogue.tools
+            if tool.id not in refused
+            and len(name := _PREFIXED.format(source=tool.source_id, tool=tool.name)) > LONGEST
+        },
+        f"have names of more than {LONGEST} characters with the prefix of clients",
+    )
     for source_id, tools in catalogue.sources.items():
         yield from _find_other_case(source_id, tools)
         for first, *rest in by_key((join_words(tool.name), tool) for tool in tools).values():
@@ -77,6 +89,14 @@ def check_names(catalogue: LintContext) -> Iterator[Finding]:
             yield make_finding("N104", tool, message, "name", suggestion=advice)
 
 
+def _report_prefixed_name(tool: Tool, prefixed: str) -> Finding:
+    message = (
+        f"the name {tool.name!r} has {len(prefixed)} characters with the prefix that clients add,"
+        f" more than {LONGEST}: {prefixed!r}"
+    )
+    return make_finding("N105", tool, message, "name", suggestion="shorten it, or its server's")
+
+
 def _find_other_case(source_id: str, tools: Sequence[Tool]) -> Iterator[Finding]:
     cases = {
         tool.id: next((case for case, form in _CASES.items() if form.match(tool.name)), "")
@@ -99,7 +119,6 @@ MOST_CHARACTERS = 1_500
 """Length from which a description is too long: every request to a model carries it."""
 
 _FEWEST_SHARING = 3
-_SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|\n+")  # noqa: RUF001 - full stops of CJK
 _REPEATED = 5
 _REPEATED_SHARE = 0.3
 
@@ -147,7 +166,7 @@ def check_descriptions(catalogue: LintContext) -> Iterator[Finding]:
     """Yield what is wrong with descriptions."""
     names: defaultdict[str, set[str]] = defaultdict(set)
     for tool in catalogue.tools:
-        for sentence in filter(None, map(str.strip, _SENTENCE.split(tool.description))):
+        for sentence in split_sentences(tool.description):
             names[sentence].add(tool.name.casefold())
     boilerplate = {one for one, having in names.items() if len(having) >= _FEWEST_SHARING}
     found: dict[str, dict[str, Finding]] = {code: {} for code in _FAULTS}
@@ -176,8 +195,8 @@ def _judge_description(catalogue: LintContext, tool: Tool, boilerplate: Collecti
     text, known = tool.description, catalogue.stems[tool.id]
     if not text.strip():
         return "D101"
-    parts = _SENTENCE.split(text)
-    own = [part for part in parts if part.strip() not in boilerplate]
+    parts = split_sentences(text)
+    own = [part for part in parts if part not in boilerplate]
     said = known.description if len(own) == len(parts) else stems(" ".join(own))
     told = said - EMPTY_WORDS
     if not told:
@@ -445,7 +464,8 @@ _Faults = Iterator[tuple[str, tuple[str, ...], str]]
 
 
 def check_tool_schemas(catalogue: LintContext) -> Iterator[Finding]:
-    """Yield the faults of schemas, each kind once a tool."""
+    """Yield the faults of schemas, each kind once a tool; null defaults are a habit of sources."""
+    nulls: dict[str, Finding] = {}
     for tool in catalogue.tools:
         for name, root in (
             ("inputSchema", tool.input_schema),
@@ -453,9 +473,15 @@ def check_tool_schemas(catalogue: LintContext) -> Iterator[Finding]:
         ):
             seen: set[str] = set()
             for code, way, message in _find_faults(name, root) if root is not None else ():
-                if code not in seen:
-                    seen.add(code)
-                    yield make_finding(code, tool, f"{tool.id!r}: {message}", *way)
+                if code in seen:
+                    continue
+                seen.add(code)
+                found = make_finding(code, tool, f"{tool.id!r}: {message}", *way)
+                if code == "S108":
+                    nulls.setdefault(tool.id, found)
+                else:
+                    yield found
+    yield from outliers(catalogue, nulls, "have defaults of null that their types do not allow")
 
 
 def _find_faults(name: str, root: dict[str, Any]) -> Iterator[tuple[str, _Way, str]]:
@@ -536,6 +562,9 @@ def _check_values(schema: dict[str, Any]) -> _Faults:
             yield "S104", ("default",), message
     kind = schema.get("type")
     default = schema.get("default")
+    names = kind if isinstance(kind, list) else [kind] if isinstance(kind, str) else []
+    if "default" in schema and default is None and names and "null" not in names:
+        yield "S108", ("default",), f"has the default null, which is not of the type {kind!r}"
     if default is None or not isinstance(kind, str) or kind not in _PYTHON or choices:
         return
     is_boolean = isinstance(default, bool) and kind in ("integer", "number")

@@ -104,8 +104,8 @@ class ItemDetails(NamedTuple):
     """All of one item, as `mcpg show --kind` prints it.
 
     Attributes:
-        details: What else is known of it, as JSON.
-        facts: The same for people, by name.
+        details: Its further properties, as JSON.
+        facts: The same for readers, by name.
         document: Its text.
     """
 
@@ -116,7 +116,7 @@ class ItemDetails(NamedTuple):
 
 
 class ItemContent(NamedTuple):
-    """What an item consists of, as locks approve it and comparisons show it.
+    """The content of an item, for locks and comparisons.
 
     Attributes:
         name: Its name at its source, which begins with its kind: `skill:pdf-forms`.
@@ -158,8 +158,8 @@ class ItemKind:
             `mcpg.documents.model.ToolDocument`s, which are searched as tools are, in an index of
             their own; `meta["type"]` is the type of an item. "" for items that *open* searches.
         check: Takes the pages of a bundle and yields a `mcpg.lint.model.Finding` for each fault of
-            its items. Their *documents* are checked as well, as descriptions, likeness and hidden
-            text of tools are. "" if items are not checked.
+            its items. Their *documents* are also checked, like descriptions, likeness and hidden
+            text of tools. "" if items are not checked.
         contents: Takes the pages of a bundle and yields an `ItemContent` for each item. "" if
             items are neither locked nor compared.
         tune: Takes an engine, judged queries, and the number and seed of folds, and fits a setting

@@ -155,7 +155,7 @@ def is_item(document: Any, name: str = "") -> bool:
 
 
 def call_item_kinds(hook: str, pages: Sequence[Any]) -> Iterator[tuple[str, tuple[Any, ...]]]:
-    """Yield what each kind of items makes of *pages* by a *hook* of it, such as `documents`.
+    """Yield the results of a *hook*, such as `documents`, of each kind of items for *pages*.
 
     Kinds without that hook, and those that fail, are left out.
     """
@@ -174,7 +174,7 @@ def call_item_kinds(hook: str, pages: Sequence[Any]) -> Iterator[tuple[str, tupl
 
 
 def list_item_contents(pages: Sequence[Any]) -> Iterator[ItemContent]:
-    """Yield what the items among *pages* consist of, of kinds that are locked and compared."""
+    """Yield the contents of the items among *pages*, of kinds that are locked and compared."""
     for _, found in call_item_kinds("contents", pages):
         yield from found
 

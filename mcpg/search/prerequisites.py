@@ -317,8 +317,8 @@ def _stated_needs(tool: int, index: Index) -> Iterator[PrerequisiteReason]:
         for number, source, kind, weight in index.edges_to(tool)
         if kind == NEXT_STEP and source != tool
     ]
-    said = sum(origin in STATED for _, _, origin, _ in edges)
-    follows_any = said > (_MOST_BEFORE_READER if _reads(tool, index) else _MOST_JOINED)
+    count = sum(origin in STATED for _, _, origin, _ in edges)
+    follows_any = count > (_MOST_BEFORE_READER if _reads(tool, index) else _MOST_JOINED)
     for number, source, origin, weight in edges:
         if weight < _LEAST.get(origin, 1.0) or (follows_any and origin in STATED):
             continue

@@ -381,15 +381,15 @@ def _detect_language(
 
 
 def _read_context(
-    context: str, said: Sequence[str], asked: Sequence[QueryTerm], reader: TermReader, index: Index
+    context: str, known: Sequence[str], asked: Sequence[QueryTerm], reader: TermReader, index: Index
 ) -> list[QueryTerm]:
-    """Return the clauses of the content words of *context* that are not in *said*, the query.
+    """Return the clauses of the content words of *context* that are not *known* from the query.
 
     Together they weigh at most a fixed share of the weight of the *asked* words.
     """
     words = _distinct(word.text for word in iter_words(context) if not word.is_compound)
     content = _content_words(words, detect_language(words, index.language))
-    added = reader.read([word for word in content if word not in said], "context")
+    added = reader.read([word for word in content if word not in known], "context")
     query = fsum(clause.weight for clause in asked)
     weight = fsum(clause.weight for clause in added)
     factor = CONTEXT_WEIGHT * min(1.0, query / weight) if weight else 0.0

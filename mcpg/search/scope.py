@@ -220,12 +220,12 @@ def apply_filter(index: Index, request: SearchRequest, disabled: frozenset[int])
     if request.read_only:
         flags = index.read_only_flags()
         conditions.append(frozenset([tool for tool, flag in enumerate(flags) if flag == READS]))
-    passing = frozenset.intersection(*conditions)
+    passing = frozenset(range(len(index))).intersection(*conditions)
     allowed = passing - disabled if disabled else passing
     excluded = frozenset(range(len(index))) - allowed
     unknown = [
-        *_unknown("source", request.sources, index.source_ids, index.categories),
-        *_unknown("category", request.categories, index.categories, index.source_ids),
+        *describe_unknown("source", request.sources, index.source_ids, index.categories),
+        *describe_unknown("category", request.categories, index.categories, index.source_ids),
     ]
     if not unknown and allowed:
         return FilterResult(passing, allowed, excluded, ())
@@ -280,8 +280,8 @@ def filter_tools(
     known = sorted({tool.source_id for tool in tools})
     named = sorted({name for tool in tools for name in tool.hints.categories})
     unknown = [
-        *_unknown("source", sources, known, named),
-        *_unknown("category", categories, named, known),
+        *describe_unknown("source", sources, known, named),
+        *describe_unknown("category", categories, named, known),
     ]
     reads = any(tool.hints.read_only for tool in tools)
     warnings = _warn_of_filter(unknown, passing, passing, lacks_hints=read_only and not reads)
@@ -327,7 +327,7 @@ def _warn_of_filter(
     yield warning(Code.FILTER_EMPTY, f"the filter leaves no tool: {reason}")
 
 
-def _unknown(
+def describe_unknown(
     kind: str, names: Sequence[str], known: Iterable[str], others: Iterable[str]
 ) -> Iterator[str]:
     """Yield a message for each of *names* that none of the *known* has; *others* are close kin."""

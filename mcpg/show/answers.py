@@ -37,7 +37,7 @@ _MOST_WITH_CALLS = 5
 def ask_blocks(data: Json, *, is_whole: bool = False) -> Iterator[Block]:
     """Return what `ask` shows of *data*; all evidence and every signature where *is_whole*."""
     results, decision = data["results"], data["decision"]
-    if not (results or data.get("omitted")):
+    if not (results or data.get("omitted") or data["intent"] == "catalog"):
         return
     direction = f", {decision['direction']}" if decision["direction"] else ""
     wanted = Styled(f"{data['intent']}{direction}", "bold")
@@ -82,7 +82,7 @@ def answers_table(results: Sequence[Json], *, has_calls: bool = True) -> Table:
 
 
 def _list_result_facts(one: Json) -> dict[str, str]:
-    is_code = one["kind"] not in {"tool", "page"}
+    is_code = one["kind"] not in {"tool", "page", "source", "category"}
     lines = f":{one['lines']}" if one.get("lines") else ""
     # Results name the repository and branch where there are several.
     home = ", ".join(filter(None, (one.get("repo"), one.get("branch"))))

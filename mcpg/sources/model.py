@@ -422,7 +422,7 @@ def read_text(path: Path, place: str) -> str:
 def decode(data: bytes, place: str) -> str:
     """Decode UTF-8, or UTF-16 that says so by its byte order mark."""
     if len(data) > MAX_BYTES:
-        message = f"holds more than {MAX_BYTES:,} bytes"
+        message = f"is larger than {MAX_BYTES:,} bytes"
         raise SourceError(message, place=place, remedy="split it into smaller files")
     mark, encoding = next((pair for pair in _MARKS if data.startswith(pair[0])), (b"", "utf-8"))
     try:

@@ -646,12 +646,12 @@ def shares_by(evidence: Iterable[tuple[Ratios, float]]) -> tuple[float, ...]:
 
 
 @lru_cache(_MOST_STEMS)
-def _combine_evidence(said: tuple[tuple[Ratios, float], ...]) -> tuple[float, ...]:
+def _combine_evidence(evidence: tuple[tuple[Ratios, float], ...]) -> tuple[float, ...]:
     usual = _read_shares(_ALL)
-    if not said or not usual:
+    if not evidence or not usual:
         return ()
     logits = [
-        log(share) + _DISCOUNT * fsum([credit * ratios[place] for ratios, credit in said])
+        log(share) + _DISCOUNT * fsum([credit * ratios[place] for ratios, credit in evidence])
         for place, share in enumerate(usual)
     ]
     odds = [exp(logit - max(logits)) for logit in logits]

@@ -35,7 +35,7 @@ def test_a_rewritten_query_is_shown(server: Loopback, run: Callable[..., Run]) -
     shown = run("search", QUERY, "--normalize")
     assert shown.code == 0
     assert "shipment_status" in shown.out.splitlines()[1]
-    assert "info[query_normalized]: searched as “shipment status” as well" in shown.err
+    assert "info[query_normalized]: also searched as “shipment status”" in shown.err
     told = run("search", QUERY, "--normalize", "--format", "json")
     assert told.json["normalizedQuery"] == "shipment status"
     assert told.json["query"] == QUERY

@@ -259,7 +259,7 @@ def test_an_unknown_name_beside_a_known_one_is_reported() -> None:
     ("chosen", "reason"),
     [
         ({"sources": ["Billing"], "categories": ["Orders"], "read_only": True}, ""),
-        ({"tools": [make_tool("a"), make_tool("b")], "read_only": True}, "has the hint"),
+        ({"tools": [make_tool("a"), make_tool("b")], "read_only": True}, "is marked as read-only"),
         (
             {"tools": [make_tool("a", enabled_by_default=False)], "sources": ["commerce"]},
             "disabled",

@@ -170,8 +170,8 @@ def test_changed_hints_keep_the_provider_and_drop_the_vectors() -> None:
     [
         ({"fusion": "best", "strategy": "auto"}, "no fusion is called 'best'"),
         ({"fusion": "rrf"}, "the strategy 'graph' has only one list"),
-        ({"fusion": "learned", "strategy": "markdown-ld"}, "the strategy 'graph' has one list"),
-        ({"fusion": "learned", "strategy": "embeddings"}, "the strategy 'embeddings' has one list"),
+        ({"fusion": "learned", "strategy": "markdown-ld"}, "the strategy 'graph' has only one"),
+        ({"fusion": "learned", "strategy": "embeddings"}, "the strategy 'embeddings' has only one"),
     ],
 )
 def test_a_fusion_needs_two_lists(arguments: dict[str, str], message: str) -> None:

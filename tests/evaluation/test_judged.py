@@ -176,7 +176,7 @@ BROKEN = {
     "cut": ('{"query": "a", "relevant": ["x"', "at column"),
     "NaN": ('{"query": NaN, "relevant": []}', "must be finite"),
     "deep": ("[" * 500 + "]" * 500, "deeper"),
-    "two": (GOOD + GOOD, "holds 2 JSON values"),
+    "two": (GOOD + GOOD, "has 2 JSON values"),
     "a text": ('"a"', "is a text where a judged query is needed"),
     "a list": ("[1]", "is a list"),
     "null": ("null", "is null"),

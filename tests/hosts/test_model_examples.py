@@ -86,7 +86,7 @@ def test_the_openai_client_calls_found_tools(gateway: SyncGateway) -> None:
     assert results["c1"] == "T1 is in Lviv"
     assert "T1 is gone" in results["c2"]
     assert "no tool was given as 'parcel_burn'" in results["c3"]
-    assert "no JSON object" in results["c4"]
+    assert "not a JSON object" in results["c4"]
 
 
 def test_a_model_searches_and_calls_what_it_finds(gateway: SyncGateway) -> None:
@@ -123,7 +123,7 @@ def test_a_model_searches_and_calls_what_it_finds(gateway: SyncGateway) -> None:
     assert "parcel_status" in results["c2"]
     assert results["c3"] == "T1 is in Lviv"
     assert "T1 is gone" in results["c4"]
-    assert "no JSON object" in results["c5"]
+    assert "not a JSON object" in results["c5"]
 
 
 def test_a_found_tool_called_like_the_search_is_not_offered() -> None:

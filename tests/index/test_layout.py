@@ -66,7 +66,7 @@ def test_a_stamp_can_be_changed_alone() -> None:
 @pytest.mark.parametrize(
     ("place", "value", "reason"),
     [
-        (0, b"PK\3\4", "no index"),
+        (0, b"PK\3\4", "not an index"),
         (ORDER, struct.pack(">I" if sys.byteorder == "little" else "<I", 0x01020304), "byte order"),
         (VERSION, struct.pack("=I", FORMAT_VERSION + 1), f"format {FORMAT_VERSION + 1}"),
         (COUNT, struct.pack("=I", 0xFFFFFFFF), "cut short"),

@@ -74,6 +74,7 @@ FAULTS = {
     "S105": [with_schema(**{"$ref": "#/$defs/article"})],
     "S106": [with_schema(minimum=9, maximum=1), with_schema(type="string", pattern="[a-")],
     "S107": [with_schema(type="array")],
+    "S108": [with_schema(default=None), with_schema(type=["string", "integer"], default=None)],
 }
 SOUND = {
     "D101": [tool("buyer_notify", GOOD)],
@@ -94,6 +95,11 @@ SOUND = {
     "N104": [tool("run_tests", GOOD)],
     "S102": [with_schema(type=["integer", "null"])],
     "S104": [with_schema(enum=[1, 2], default=1), with_schema(default=None)],
+    "S108": [
+        with_schema(type=["integer", "null"], default=None),
+        with_schema(type="null", default=None),
+        with_schema(anyOf=[{"type": "null"}], type="integer"),
+    ],
     "S106": [with_schema(minimum=1, maximum=1), with_schema(type="string", pattern=r"^\p{L}+$")],
 }
 
@@ -142,16 +148,74 @@ def test_confusable_tools_are_reported_with_words_that_separate(
     """Tools with the same words, or words that mean the same, are a pair; opposites are none."""
     pair = [
         tool("file_remove", "Delete a file from the disk of a server."),
-        tool("file_delete", "Remove a file from the disk of a server."),
+        tool("disk_file", "Remove a file from the disk of a server."),
     ]
     pair[0]["inputSchema"]["properties"]["trash"] = {"type": "boolean", "description": "Keep it."}
     (one,) = check({"shop.json": {"tools": [*sound(), *pair]}}, ["C101"]).findings
-    assert {one.tool_id, one.others[0].tool_id} == {"file_remove", "file_delete"}
+    assert {one.tool_id, one.others[0].tool_id} == {"file_remove", "disk_file"}
+    assert one.message.endswith("are hard to tell apart: all that differs is delete")
     opposites = [
         tool("alarm_enable", "Enable the alarm of a house."),
         tool("alarm_disable", "Disable the alarm of a house."),
     ]
     assert not check({"shop.json": {"tools": [*sound(), *opposites]}}, ["C101"]).findings
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (("person_get", "Get a person by id."), ("person_fetch", "Fetch a person by id.")),
+        (("people_list", "List people by team."), ("people_list_all", "List all people by team.")),
+        (
+            ("folder_rename", "Give a folder on a disk another name."),
+            ("directory_rename", "Give a directory another name."),
+        ),
+        (("weather", "Weather of a city."), ("weather_data", "Return the weather of a city.")),
+    ],
+)
+def test_names_that_mean_the_same_need_descriptions_that_differ(
+    check: Callable[..., Report], one: tuple[str, str], other: tuple[str, str]
+) -> None:
+    """Synonyms in names, and words that mark nothing, are found where no description tells more."""
+    (found,) = check({"shop.json": {"tools": [*sound(), tool(*one), tool(*other)]}}, ["C"]).findings
+    assert (found.code, {found.tool_id, found.others[0].tool_id}) == ("C105", {one[0], other[0]})
+    assert "mean the same: they differ by" in found.message
+    told = tool(other[0], f"{other[1]} Reads the archive of former owners and their signatures.")
+    first = tool(one[0], f"{one[1]} Answers from memory, for the current month.")
+    assert not check({"shop.json": {"tools": [*sound(), first, told]}}, ["C"]).findings
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (
+            ("chart_norway", "Show the chart of Norway."),
+            ("chart_mexico", "Show the chart of Mexico."),
+        ),
+        (
+            ("page_click", "Click an element on a page."),
+            ("page_hover", "Hover an element on a page."),
+        ),
+        (("artist_top", "Show top artists."), ("artist_top_new", "Show top new artists.")),
+        (("hex_to_rgb", "Convert a colour."), ("rgb_convert_to_hex", "Convert a colour code.")),
+        (("page_read", "Read a page of a book."), ("pages_read", "Read pages of a book.")),
+    ],
+)
+def test_names_of_other_meaning_are_told_apart(
+    check: Callable[..., Report], one: tuple[str, str], other: tuple[str, str]
+) -> None:
+    """Words of one kind are no synonyms; a description may mark a word, and order tells."""
+    report = check({"shop.json": {"tools": [*sound(), tool(*one), tool(*other)]}}, ["C105"])
+    assert not report.findings
+
+
+def test_names_are_counted_with_the_prefix_of_clients(check: Callable[..., Report]) -> None:
+    """A name is too long if `mcp__SERVER__NAME` is; where it is too long alone, N101 says so."""
+    names = ["n" * 48, "n" * 49, "n" * 65]
+    tools = [*sound(), *(tool(name, f"{GOOD} {len(name)}") for name in names)]
+    found = check({"bookshop.json": {"server": "book-shop", "tools": tools}}, ["N101", "N105"])
+    assert [(one.code, len(one.excerpt)) for one in found.findings] == [("N105", 49), ("N101", 65)]
+    assert "has 65 characters with the prefix" in found.findings[0].message
 
 
 def test_the_same_tool_of_two_sources_is_a_duplicate(check: Callable[..., Report]) -> None:

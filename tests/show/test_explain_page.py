@@ -217,7 +217,7 @@ def test_a_cap_and_advice_are_told(explained: dict[str, Any]) -> None:
     data["matches"][1]["calibration"]["cappedBy"] = "shipment_status"
     told = text_of(explain_page(data | {"advice": ["add an alias"]}))
     assert "but no score is above that of shipment_status" in told
-    assert told.index("add an alias") < told.index("What it became") < told.index("Contributions")
+    assert told.index("add an alias") < told.index("Read as") < told.index("Contributions")
 
 
 def test_a_filter_is_told_with_what_it_leaves(explained: dict[str, Any]) -> None:

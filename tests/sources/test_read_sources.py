@@ -361,9 +361,9 @@ def test_the_size_of_a_source_is_bounded() -> None:
     """A file or standard input beyond the bound is refused."""
     _write({"a.json": _MANIFEST})
     os.truncate("a.json", MAX_BYTES + 1)
-    with pytest.raises(SourceError, match=f"more than {MAX_BYTES:,} bytes"):
+    with pytest.raises(SourceError, match=f"larger than {MAX_BYTES:,} bytes"):
         read_sources(["a.json"])
-    with pytest.raises(SourceError, match=f"more than {MAX_BYTES:,} bytes"):
+    with pytest.raises(SourceError, match=f"larger than {MAX_BYTES:,} bytes"):
         read_sources(["-"], stdin=lambda: bytes(MAX_BYTES + 1))
 
 

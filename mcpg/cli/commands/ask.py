@@ -31,6 +31,7 @@ mcpg ask "where does the channel_id for slack_reply_to_thread come from"
 mcpg ask "how do I get from list_bases to create_record"
 mcpg ask "example of create_issue" --format json
 mcpg ask similar:git_diff
+mcpg ask "which tools of github delete things"
 mcpg ask "what calls the Login method?" -b app.mdld --language python --path src
 mcpg ask "retry a failed upload" -b app.mdld --strategy auto
 mcpg ask git_commit --intent documentation
@@ -65,7 +66,7 @@ def run(
     """Answer a question about tools, fields or source code.
 
     Answers where something is, what precedes or follows it, what feeds or uses it, its
-    documentation, examples and similar items; otherwise it searches.
+    documentation, examples and similar items, or which tools there are; otherwise it searches.
     """
     words = " ".join(question)
     if question == ["-"]:
@@ -101,7 +102,8 @@ def run(
         output.text(_format_answer(members(shown), form, output))
     if shown.results or shown.omitted:
         return ExitCode.DONE
-    output.note(_describe_failure(result.total))
+    if result.decision.intent != Intent.CATALOG:  # the answer says that there are none
+        output.note(_describe_failure(result.total))
     return ExitCode.FINDINGS
 
 

@@ -251,8 +251,9 @@ INPUTS: dict[str, JsonObject] = {
         {
             "question": _text_schema(
                 "The question: where something is, what comes before or after it, what feeds it "
-                "or uses a field, what it does, how it is called, or what is like it. Name the "
-                "tool, the field or the symbol."
+                "or uses a field, what it does, how it is called, or what is like it; name the "
+                "tool, the field or the symbol. Or which tools or servers there are, by what they "
+                "do: 'which tools of github delete things'."
             ),
             "intent": _text_schema(
                 "What the question wants; by default inferred from it.", {"enum": [*INTENTS]}
@@ -635,7 +636,8 @@ _DESCRIPTIONS = {
     serve.ASK: (
         "Answer a question about tools by name: what comes before or after a tool, what provides "
         "its arguments, which tools take a field, how to get from one tool to another, what a "
-        "tool does, an example call, similar tools; also about symbols of source code, where the "
+        "tool does, an example call, similar tools; also which tools and servers there are, and "
+        "about symbols of source code, where the "
         f"catalogue has any. To find a tool for a task, use {serve.SEARCH}."
     ),
     serve.GRAPH_SCHEMA: (

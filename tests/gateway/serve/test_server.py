@@ -627,6 +627,11 @@ async def test_questions_are_answered() -> None:
         assert found["results"][0]["call"]["arguments"] == {"repo_path": "<repo_path>"}
         for one in found["suggestions"]:
             assert not (await client.call_tool(one["tool"], one["arguments"])).is_error
+        listed = answer(await client.call_tool(ASK, {"question": "list all servers"}))
+        assert (listed["intent"], listed["total"]) == ("catalog", 1)
+        (suggested,) = listed["suggestions"]
+        tools = answer(await client.call_tool(suggested["tool"], suggested["arguments"]))
+        assert "git_status" in [one["symbol"] for one in tools["results"]]
         refused = await client.call_tool(ASK, {"question": " "})
         assert refused.is_error
 

@@ -1,0 +1,251 @@
+"""Answer questions about the catalog by its facts: hints, operations, sources and categories.
+
+The hints `readOnlyHint` and `destructiveHint` decide what a tool does, or else the verbs of its
+name and description.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from mcpg.ask.catalog_questions import (
+    DESTRUCTIVE,
+    DISABLED,
+    ENABLED,
+    READING,
+    WRITING,
+    CatalogQuestion,
+    Kinds,
+    find_kinds,
+)
+from mcpg.ask.model import Answer, Listing
+from mcpg.ask.tools import ToolAnswers
+from mcpg.errors import Code, Diagnostic, warning
+from mcpg.index import Index
+from mcpg.index.layout import READS, WRITES
+from mcpg.search.results import MAX_LIMIT, Match, SearchRequest
+from mcpg.search.scope import apply_filter, describe_unknown
+from mcpg.text import fold, get_stop_words, lexicon, split_words, stem
+from mcpg.values import format_count, join_choices
+
+Search = Callable[[str, int], Sequence[Match]]
+"""Searches: the best tools for a text."""
+
+_DOES = 0.5
+"""The share of its kinds from which a tool does something."""
+
+_LEAST_OF_BEST = 0.25
+_MOST_NAMED = 3
+_GROUPS = {Listing.SOURCES: ("source", "sources"), Listing.CATEGORIES: ("category", "categories")}
+
+_Fact = tuple[float, tuple[str, ...]]
+"""How surely a tool meets the conditions, in [0, 1], and why."""
+
+
+class CatalogAnswers(NamedTuple):
+    """The answers to a question about the catalog, a sentence that counts them, and notes."""
+
+    answers: list[Answer]
+    summary: str
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+def answer_catalog_question(
+    question: CatalogQuestion, tools: ToolAnswers, allowed: Collection[int], search: Search
+) -> CatalogAnswers:
+    """Answer *question* by the facts of the *allowed* tools; *search* finds what is about words."""
+    return _Facts(question, tools, allowed).answer(search)
+
+
+class _Facts:
+    """What is known of the tools that a question may be about."""
+
+    def __init__(
+        self, question: CatalogQuestion, tools: ToolAnswers, allowed: Collection[int]
+    ) -> None:
+        self._question, self._tools, self._index = question, tools, tools.index
+        self._disabled = frozenset(tools.index.iter_disabled_tools())
+        is_of_disabled = question.state == DISABLED and not question.is_denied
+        left_out = _NONE if is_of_disabled else tools.disabled
+        self._all = [tool for tool in sorted(allowed) if tool not in left_out]
+        self._left_out = [tool for tool in sorted(allowed) if tool in left_out]
+        self._flags = tools.index.read_only_flags()
+
+    def answer(self, search: Search) -> CatalogAnswers:
+        found = self._select(search)
+        if not found and self._question.kinds == _CHANGING:
+            # To change something may be to create or to delete.
+            self._question = self._question._replace(kinds=WRITING)
+            found = self._select(search)
+        if self._question.listed == Listing.TOOLS:
+            answers = [self._tools.answer(tool, "tool", *fact) for tool, fact in found.items()]
+            if not self._question.about:
+                answers.sort(key=lambda one: -one.score)
+            counted, total = format_count(len(self._all), "tool"), len(self._all)
+        else:
+            groups = self._group(self._all)
+            answers = self._list_groups(groups, self._group(found))
+            nouns = _GROUPS[self._question.listed]
+            counted, total = format_count(len(groups), *nouns), len(groups)
+        summary = counted if len(answers) == total else f"{len(answers)} of {counted}"
+        summary = " ".join((summary, *self._describe_conditions()))
+        hidden = len(self._meet(self._left_out)) if not self._question.about else 0
+        if hidden:
+            summary = f"{summary}; {hidden:,} more {'is' if hidden == 1 else 'are'} disabled"
+        return CatalogAnswers(answers, summary, tuple(self._describe_unknown()))
+
+    def _select(self, search: Search) -> dict[int, _Fact]:
+        """Return the tools that meet the conditions, and are about the words."""
+        question, found = self._question, self._meet(self._all)
+        if not question.about:
+            return found
+        words = (question.verb, *question.about, *question.sources, *question.categories)
+        matches = search(" ".join(dict.fromkeys(words)), MAX_LIMIT)
+        return dict(_keep_matches(matches, found, question.about, self._index))
+
+    def _meet(self, tools: Sequence[int]) -> dict[int, _Fact]:
+        """Return those of *tools* that meet the conditions, with how surely, and why."""
+        question = self._question
+        if question.unknown and not (question.sources or question.categories):
+            return {}
+        request = SearchRequest(sources=question.sources, categories=question.categories)
+        passing = apply_filter(self._index, request, _NONE).passing
+        facts = ((tool, self._judge(tool)) for tool in tools if tool in passing)
+        return {tool: fact for tool, fact in facts if fact is not None}
+
+    def _judge(self, tool: int) -> _Fact | None:
+        """Return how surely a *tool* meets the conditions, and why; `None` if it does not."""
+        question = self._question
+        score, reasons = 1.0, list[str]()
+        if question.state in {DISABLED, ENABLED}:
+            is_met = (tool in self._disabled) == (question.state == DISABLED)
+            if is_met == question.is_denied:
+                return None
+            reasons.append("is disabled" if tool in self._disabled else "is enabled")
+        elif question.state == DESTRUCTIVE:
+            states = self._index.record(tool).tool.hints.destructive
+            if states is None:
+                deletes, why = self._weigh_kinds(tool, _DELETING)
+                states, score = deletes >= _DOES, max(deletes, 1 - deletes)
+                reasons += ["no destructiveHint", why]
+            else:
+                reasons.append(f"destructiveHint: {str(states).lower()}")
+            if states == question.is_denied:
+                return None
+        if question.kinds:
+            kinds = question.kinds
+            if question.is_denied and not question.state:
+                kinds = READING if kinds & WRITING else WRITING
+            share, why = self._weigh_kinds(tool, kinds)
+            if share < _DOES:
+                return None
+            score, reasons = min(score, share), [*reasons, why]
+        reasons = [*filter(None, reasons)] or [f"is of source {self._index.source_id(tool)!r}"]
+        return score, tuple(reasons)
+
+    def _weigh_kinds(self, tool: int, kinds: Kinds) -> tuple[float, str]:
+        """Return how surely a *tool* does operations of *kinds*, and why."""
+        flag = self._flags[tool]
+        hint = "" if flag not in {READS, WRITES} else f"readOnlyHint: {str(flag == READS).lower()}"
+        if hint and kinds in {READING, WRITING}:
+            return float((flag == READS) == (kinds == READING)), hint
+        done = self._index.operations([tool])[0]
+        share = sum(done[kind] for kind in kinds) / max(1, sum(done))
+        if hint and (flag == READS) != bool(kinds & READING):
+            share = 0.0
+        words = split_words(self._index.tool_name(tool)), split_words(self._index.summary(tool))[:1]
+        for told, where in zip(words, ("its name", "its description"), strict=True):
+            for word in told:
+                if word not in _STOP_WORDS and find_kinds(stem(word)) & kinds:
+                    return share, f"{where} has {word!r}"
+        return share, hint
+
+    def _group(self, tools: Iterable[int]) -> dict[str, list[int]]:
+        """Return *tools* by what is listed: their sources, or their categories."""
+        index, found = self._index, dict[str, list[int]]()
+        if self._question.listed == Listing.SOURCES:
+            for tool in tools:
+                found.setdefault(index.source_id(tool), []).append(tool)
+            return found
+        among = frozenset(tools)
+        for number, name in enumerate(index.categories):
+            members = [tool for tool in index.rows("categories.tools")[number] if tool in among]
+            found |= {name: members} if members else {}
+        return found
+
+    def _list_groups(
+        self, whole: Mapping[str, Sequence[int]], found: Mapping[str, Sequence[int]]
+    ) -> list[Answer]:
+        """Return the groups with tools that were *found*, those with most of them first."""
+        question = self._question
+        is_whole = question.is_only or question.is_denied
+        has_condition = bool(question.kinds or question.state or question.about)
+        kind, answers = _GROUPS[question.listed][0], []
+        for name in sorted(found, key=lambda one: (-len(found[one]), one)):
+            tools, size = found[name], format_count(len(whole[name]), "tool")
+            if is_whole and len(tools) < len(whole[name]):
+                continue
+            shown = ", ".join(map(self._index.tool_name, tools[:_MOST_NAMED]))
+            more = ", ..." if len(tools) > _MOST_NAMED else ""
+            share = f"{len(tools)} of {size}" if has_condition else size
+            answers.append(Answer("", "", 1.0, kind, name, kind, docs=f"{share}: {shown}{more}"))
+        return answers
+
+    def _describe_conditions(self) -> Iterator[str]:
+        """Yield the conditions, in words."""
+        question = self._question
+        if question.state:
+            yield f"that are {'not ' if question.is_denied else ''}{question.state}"
+        if question.kinds:
+            kinds = sorted(question.kinds)
+            does = join_choices(
+                dict.fromkeys(lexicon.OPERATION_KINDS[one].split()[0] for one in kinds)
+            )
+            is_denied = question.is_denied and not question.state
+            how = "do not " if is_denied else "only " if question.is_only else ""
+            yield f"that {how}{does}"
+        for what, named in (("source", question.sources), ("category", question.categories)):
+            if named:
+                yield f"of {what} {join_choices(map(repr, named))}"
+        if question.about:
+            yield f"about {' '.join(question.about)!r}"
+
+    def _describe_unknown(self) -> Iterator[Diagnostic]:
+        sources, categories = self._index.source_ids, self._index.categories
+        for name, listed in self._question.unknown:
+            known, others = sources, categories
+            if listed == Listing.CATEGORIES:
+                known, others = others, known
+            for message in describe_unknown(_GROUPS[listed][0], [name], known, others):
+                yield warning(Code.FILTER_UNKNOWN, message)
+
+
+_NONE = frozenset[int]()
+_STOP_WORDS = get_stop_words("english")
+_CHANGING, _DELETING = (
+    Kinds((lexicon.OPERATION_KINDS.index(one),)) for one in ("change", "delete")
+)
+
+
+def _keep_matches(
+    matches: Iterable[Match],
+    found: Mapping[int, _Fact],
+    about: Sequence[str],
+    index: Index,
+) -> Iterator[tuple[int, _Fact]]:
+    """Yield those *found* that match most of the words *about* something, the best first."""
+    wanted = frozenset(stem(fold(word)) for word in about)
+    rows = []
+    for match in matches:
+        tool = index.find_tool(match.tool_id)
+        matched = wanted.intersection(map(stem, match.evidence.terms))
+        if tool in found and matched:
+            rows.append((len(matched), tool, match))
+    most = max((row[0] for row in rows), default=0)
+    best = max((row[2].score for row in rows), default=0.0)
+    for count, tool, match in rows:
+        if count == most and match.score >= _LEAST_OF_BEST * best:
+            score, reasons = found[tool]
+            words = ", ".join(match.evidence.terms)
+            yield tool, (min(score, match.score), (*reasons, f"matches {words}"))
