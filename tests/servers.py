@@ -126,6 +126,11 @@ def answer(mode: str, request: dict[str, Any]) -> None:
         cursor = (request.get("params") or {}).get("cursor") or ""
         say({"id": number, "result": page(mode, cursor)})
     elif number is not None:
+        if mode in {"older", "stuck"}:
+            if mode == "stuck":
+                sys.stdin.readline()
+            sys.stderr.write(f"unknown method {method}\n")
+            sys.exit(1)
         say({"id": number, "error": {"code": -32601, "message": "no such method"}})
 
 

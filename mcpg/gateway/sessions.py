@@ -17,8 +17,8 @@ from mcp.shared.exceptions import MCPError
 from mcpg.errors import Code, Diagnostic, UsageError, error
 from mcpg.gateway.calls import CallError, FaultCode, Limits
 from mcpg.sources.client_config import HttpServer, Live, Server, StdioServer
-from mcpg.sources.live.client import ServerTools, read_listing
-from mcpg.sources.live.connection import AUTO, LEGACY, PING_SECONDS, ROOTS_CHANGED, ServerConnection
+from mcpg.sources.live.client import AUTO, LEGACY, ServerTools, read_listing
+from mcpg.sources.live.connection import PING_SECONDS, ROOTS_CHANGED, ServerConnection
 from mcpg.sources.live.requests import (
     CallResult,
     FailureKind,

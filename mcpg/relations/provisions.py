@@ -27,6 +27,7 @@ from mcpg.relations.edges import (
 from mcpg.relations.vocabulary import (
     Field,
     FieldKey,
+    field_key,
     fits,
     given_fields,
     qualify_field,
@@ -172,10 +173,11 @@ class FieldIndex:
         """
         fills: list[defaultdict[int, dict[str, _Fill]]] = [defaultdict(dict) for _ in self.sources]
         for giver, taker, worth in self._iter_meetings():
-            one, other = giver.field.key, taker.field.key
-            # Names of one word must be equal: the range of a sheet is not a sheet of a range.
-            is_crossed = len(one) == len(other) == 1 and one != other
-            if giver.tool == taker.tool or is_crossed or not fits(taker.field, giver.field):
+            if (
+                giver.tool == taker.tool
+                or _is_crossed(giver.field, taker.field)
+                or not fits(taker.field, giver.field)
+            ):
                 continue
             filled = fills[giver.tool][taker.tool]
             argument = taker.field.path
@@ -290,6 +292,16 @@ class FieldIndex:
 
 _Fill = tuple[float, str, bool]
 """The evidence that a field fills an argument, its path, and whether the argument is required."""
+
+
+def _is_crossed(given: Field, taken: Field) -> bool:
+    """Return whether one of the fields is a single word, and the other names another thing.
+
+    The range of a sheet is not a sheet of a range, and an input format is not an input.
+    """
+    shorter, longer = sorted((given, taken), key=lambda field: len(field.key))
+    *_, last = split_words(longer.name) or [""]
+    return len(shorter.key) == 1 and shorter.key != field_key(last)
 
 
 def _pair(

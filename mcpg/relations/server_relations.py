@@ -169,7 +169,7 @@ def _slug(text: str) -> str:
 
 
 # Less likely next steps are ignored.
-_LEAST_NOTED = 0.12
+_LEAST_NOTED = 0.2
 # The probability of a sequence of two tools of a server from which they are related; and the least
 # size of a server in which a tool without edges is related to the likeliest.
 _LEAST_CHANCE_BESIDE = 0.65

@@ -354,6 +354,20 @@ async def test_a_server_that_hangs_at_its_start(serve: Callable[[str], StdioServ
     assert time.monotonic() - started < 15
 
 
+async def test_a_server_that_exits_at_a_request_it_does_not_know_is_kept_open() -> None:
+    """It is started again for the older handshake, and a later exit ends the connection."""
+    args = ("-S", str(TESTS / "servers.py"), "older")
+    server = StdioServer("mcp.json: older", "older", sys.executable, args, {})
+    before = children()
+    async with Sessions(QUICK) as sessions:
+        assert [tool.name for tool in (await sessions.tools(server)).tools] == ["tool_0"]
+        (pid,) = children() - before
+        fault = await fault_of(sessions, server)
+        assert fault.message == "server exited (code 1) before responding"
+        assert not is_alive(pid)
+        assert (await sessions.tools(server)).tools
+
+
 async def test_a_start_that_takes_too_long_is_a_diagnostic(
     serve: Callable[[str], StdioServer],
 ) -> None:
@@ -365,7 +379,7 @@ async def test_a_start_that_takes_too_long_is_a_diagnostic(
         assert said.message == "server exited (code 4) before responding"
         missing = StdioServer("missing", "missing", "/no/such/program")
         (said,) = (await sessions.tools(missing, 10)).diagnostics
-        assert said.message == "command cannot be started: no such file or directory"
+        assert said.message == "program 'program' cannot be started: no such file or directory"
 
 
 async def test_a_server_that_answers_nothing_any_more_is_started_anew(

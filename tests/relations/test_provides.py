@@ -63,6 +63,20 @@ class TestNames:
             ("sheet_describe", "range_clear"): ["range"]
         }
 
+    @pytest.mark.parametrize(
+        ("field", "argument", "is_filled"),
+        [("input_format", "input", False), ("format_input", "input", True)],
+    )
+    def test_a_field_is_what_its_last_word_names(
+        self, field: str, argument: str, is_filled: bool
+    ) -> None:
+        """An input format is not an input, though a tool for formats takes an input."""
+        found = provided(
+            gives("data_convert", field, source_id="files"),
+            takes("format_validate", argument, source_id="text"),
+        )
+        assert bool(found) == is_filled
+
     def test_a_bare_id_is_that_of_the_tool(self) -> None:
         """An argument `id` takes the id of what its tool works on, whoever gives it."""
         found = provided(

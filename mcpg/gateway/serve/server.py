@@ -56,7 +56,7 @@ from mcpg.gateway.serve.schemas import instructions
 from mcpg.gateway.serve.tools import MetaTools
 from mcpg.gateway.views import View
 from mcpg.sources.client_config import Server as McpServer
-from mcpg.sources.live.connection import AUTO, LEGACY
+from mcpg.sources.live.client import AUTO, LEGACY
 from mcpg.sources.live.requests import Caller, current_caller
 from mcpg.text.json_values import JsonObject
 

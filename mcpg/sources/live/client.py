@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -32,6 +32,8 @@ from mcpg.sources.live.requests import (
 )
 from mcpg.sources.live.transports import ALL_TOOLS, MAX_OPENING, ProcessGroups, connect, sdk_muted
 from mcpg.sources.model import FailedSource, ServerListing, SourceBatch
+
+AUTO, LEGACY = "auto", "legacy"
 
 _MOST_LINES = 3
 _LONGEST_LINE = 200
@@ -97,6 +99,38 @@ class _ToolsPage(BaseModel):
     ttl: Any = Field(default=None, alias="ttlMs")
 
 
+@asynccontextmanager
+async def open_client(
+    connect: Callable[[], AbstractAsyncContextManager[Any]],
+    errors: TransportErrors,
+    mode: str = AUTO,
+    **options: Any,
+) -> AsyncIterator[Client]:
+    """Open a client of the SDK, whose *options* these are.
+
+    Some servers of the older protocol exit at a request that they do not know, such as the first of
+    a newer client. A program that exits before it has responded is therefore started once more, for
+    the older handshake.
+    """
+    async with AsyncExitStack() as stack:
+        on_end, errors.on_end = errors.on_end, None
+        try:
+            try:
+                client = Client(connect(), mode=mode, cache=None, **options)
+                await stack.enter_async_context(client)
+            except Exception:
+                if mode == LEGACY or not errors.has_exited:
+                    raise
+                errors.forget_exit()
+                client = Client(connect(), mode=LEGACY, cache=None, **options)
+                await stack.enter_async_context(client)
+        finally:
+            errors.on_end = on_end
+        if errors.has_exited and on_end is not None:
+            on_end()
+        yield client
+
+
 async def query_once(
     server: Server,
     live: Live,
@@ -114,9 +148,8 @@ async def query_once(
     limit = live.timeout if seconds is None else seconds
     try:
         with anyio.fail_after(limit):
-            async with Client(
-                connect(server, live, errors, groups, auth=auth), cache=None
-            ) as client:
+            opening = partial(connect, server, live, errors, groups, auth=auth)
+            async with open_client(opening, errors) as client:
                 return await list_tools(client, errors)
     except Exception as fault:  # noqa: BLE001 - servers fail in any way, and others go on
         secrets = (*server.secrets, *server.named_secrets)

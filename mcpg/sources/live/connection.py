@@ -17,11 +17,14 @@ from pydantic import RootModel
 
 from mcpg.sources.client_config import Live, Server
 from mcpg.sources.live.client import (
+    AUTO,
+    LEGACY,
     ServerTools,
     describe_failure,
     describe_timeout,
     find_causes,
     list_tools,
+    open_client,
     quote_stderr,
 )
 from mcpg.sources.live.requests import (
@@ -48,7 +51,6 @@ from mcpg.sources.live.transports import ProcessGroups, connect
 from mcpg.text.json_values import JsonObject
 
 PING_SECONDS = 5.0
-AUTO, LEGACY = "auto", "legacy"
 ROOTS_CHANGED = "notifications/roots/list_changed"
 
 _CALL = "tools/call"
@@ -189,15 +191,15 @@ class ServerConnection:
             async with limiter:
                 self.started.set()
                 self._scope.deadline = anyio.current_time() + seconds
-                sdk_client = Client(
-                    self._connect(),
-                    mode=self.mode,
-                    cache=None,
+                opening = open_client(
+                    self._connect,
+                    self._errors,
+                    self.mode,
                     message_handler=self._receive,
                     **self._questions.make_callbacks(),
                 )
                 try:
-                    client = await stack.enter_async_context(sdk_client)
+                    client = await stack.enter_async_context(opening)
                 except Exception as fault:
                     codes = {one.code for one in find_causes(fault) if isinstance(one, MCPError)}
                     refusal = mcp_types.UNSUPPORTED_PROTOCOL_VERSION

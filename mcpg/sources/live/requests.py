@@ -80,6 +80,7 @@ class TransportErrors:
         has_session: Whether the transport has a session of its own for this connection.
         is_forgotten: Whether the server has forgotten that session.
         crash: How the program has exited with an error, or stopped to respond; "" if it has not.
+        has_exited: Whether the program has exited.
     """
 
     message: str | None = None
@@ -94,6 +95,12 @@ class TransportErrors:
     has_session: bool = False
     is_forgotten: bool = False
     crash: str = ""
+    has_exited: bool = False
+
+    def forget_exit(self) -> None:
+        """Forget all of a program that has exited, since it is started again."""
+        self.message, self.crash, self.has_exited = None, "", False
+        self.stderr, self.invalid_lines = b"", 0
 
     @property
     def kind(self) -> FailureKind:

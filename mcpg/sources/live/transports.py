@@ -16,7 +16,7 @@ from codecs import IncrementalDecoder, getincrementaldecoder
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePath
 from threading import Lock
 from typing import Any
 
@@ -101,6 +101,9 @@ _SESSION_HEADER = "mcp-session-id"
 
 _MAX_INVALID_LINES = 1000
 _POLL_SECONDS = 0.01
+_PROBE = "server/discover"
+_NUDGE_SECONDS = 1.0
+_NUDGE = b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"unknown"}}\n'
 _CLOSED = (anyio.ClosedResourceError, anyio.BrokenResourceError, anyio.EndOfStream, OSError)
 
 _METHOD = "tools/list"
@@ -326,15 +329,16 @@ async def _run_program(
     process = await _start_program(server, env)
     guard = ExitStack()
     guard.enter_context(ended_with_us(process.pid))
-    drained = anyio.Event()
+    drained, settled = anyio.Event(), anyio.Event()
     groups.add(process.pid)
     incoming, messages = anyio.create_memory_object_stream["Incoming"](0)
     answers, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
     try:
         async with anyio.create_task_group() as group:
             group.start_soon(_drain, process.stderr, errors, drained)
-            group.start_soon(_read, process, incoming, errors, drained)
-            group.start_soon(_write, process.stdin, outgoing)
+            group.start_soon(_read, process, incoming, errors, drained, settled)
+            group.start_soon(_write, process.stdin, outgoing, settled)
+            group.start_soon(_nudge, process.stdin, settled)
             try:
                 yield messages, answers
             finally:
@@ -365,7 +369,8 @@ async def _start_program(server: StdioServer, env: Mapping[str, str]) -> Process
             )
     except (OSError, ValueError) as fault:
         reason = getattr(fault, "strerror", None) or "command or environment is not text"
-        raise ServerError(f"command cannot be started: {reason.lower()}") from None
+        name = PurePath(server.command).name[:80]
+        raise ServerError(f"program {name!r} cannot be started: {reason.lower()}") from None
     return process
 
 
@@ -385,6 +390,7 @@ async def _read(
     incoming: MemoryObjectSendStream[Incoming],
     errors: TransportErrors,
     drained: anyio.Event,
+    settled: anyio.Event,
 ) -> None:
     limit = SizeLimit(errors)
     async with incoming:
@@ -392,6 +398,7 @@ async def _read(
             async for line in _read_lines(process.stdout, limit):
                 message = _parse_message(line, errors)
                 if message is not None:
+                    settled.set()
                     limit.size = 0
                     try:  # at once, where it is waited for
                         incoming.send_nowait(message)
@@ -406,6 +413,7 @@ async def _read(
             exited = f"server exited{f' ({how})' if how else ''}"
             errors.message = f"{exited} before responding"
             errors.crash = exited if code else ""
+            errors.has_exited = True
         if errors.on_end is not None:
             errors.on_end()
 
@@ -443,18 +451,35 @@ def _parse_message(line: bytes, errors: TransportErrors) -> SessionMessage | Non
 
 
 async def _write(
-    stdin: ByteSendStream | None, outgoing: MemoryObjectReceiveStream[SessionMessage]
+    stdin: ByteSendStream | None,
+    outgoing: MemoryObjectReceiveStream[SessionMessage],
+    settled: anyio.Event,
 ) -> None:
     assert stdin is not None  # noqa: S101 - as above
     async with outgoing:
         with suppress(*_CLOSED):
             async for message in outgoing:
+                if getattr(message.message, "method", "") != _PROBE:
+                    settled.set()
                 text = message.message.model_dump_json(by_alias=True, exclude_unset=True)
                 await stdin.send(f"{text}\n".encode())
             return
         # It has probably ended. Once `outgoing` is closed, so is the connection: `_read` has the
         # time first that it needs to learn how.
         await anyio.sleep(_EXIT + 2 * GRACE)
+
+
+async def _nudge(stdin: ByteSendStream | None, settled: anyio.Event) -> None:
+    """Send a notification that means nothing to a program that leaves the first probe unanswered.
+
+    Some servers of the older protocol fail at it, and exit only when they read another message.
+    """
+    assert stdin is not None  # noqa: S101 - as above
+    with anyio.move_on_after(_NUDGE_SECONDS):
+        await settled.wait()
+    if not settled.is_set():
+        with suppress(*_CLOSED):
+            await stdin.send(_NUDGE)
 
 
 async def _stop(process: Process) -> None:

@@ -88,6 +88,19 @@ def test_a_server_made_with_the_sdk() -> None:
     assert tool.required_arguments == ("a", "b")
 
 
+@pytest.mark.parametrize("mode", ["older", "stuck"])
+def test_a_server_that_exits_at_a_request_it_does_not_know_is_started_again(mode: str) -> None:
+    """Older servers exit at the first request of a newer client, and know the older handshake.
+
+    Some exit only when they read another message, for which the SDK would wait 10 seconds.
+    """
+    started = time.monotonic()
+    batch = query_servers([by_hand(mode)], QUICK)
+    assert time.monotonic() - started < 9
+    assert not batch.diagnostics
+    assert [tool.name for tool in batch.tools] == ["tool_0"]
+
+
 def test_servers_on_the_web(address: HttpServer) -> None:
     """A server at an address is asked with its headers; without them it says no."""
     batch = query_servers([address], QUICK)
@@ -121,7 +134,7 @@ def test_servers_that_fail_do_not_hinder_the_others() -> None:
         "mcp.json: flood": "response is larger than 32 MB",
         "mcp.json: invalid": "invalid MCP response",
         "mcp.json: error": "server responded with error -32005",
-        "mcp.json: missing": "command cannot be started: no such file or directory",
+        "mcp.json: missing": "program 'program' cannot be started: no such file or directory",
         "mcp.json: nobody": "server cannot be reached",
     }
 
