@@ -54,7 +54,8 @@ def files_of(path: str) -> dict[str, bytes]:
 def entry_of(path: str) -> dict[str, Any]:
     """Return the entry of the skill at *path*."""
     name = path.rpartition("/")[2]
-    front = {"name": name, "description": f"Handles {name} of {NAME}.", "metadata": {"n": 1.5}}
+    text = "Handles all." if FAULT == "misstates" else f"Handles {name} of {NAME}."
+    front = {"name": name, "description": text, "metadata": {"n": 1.5}}
     files: Any = [
         {
             "uri": address(path, file),

@@ -153,7 +153,7 @@ SEEN_ELSEWHERE = {
         "tests/cli/test_enrich.py, which starts models",
     ),
     **dict.fromkeys(
-        ("item#", "diff#/items", "init#/skills", "#/$defs/skills"),
+        ("item#", "diff#/items", "init#/skills", "#/$defs/skills", "lint#/items"),
         "tests/cli/test_skills.py, with skills",
     ),
     "#/$defs/node/evidence/*/endpoint": "tests/cli/test_graph_search.py, at an endpoint",

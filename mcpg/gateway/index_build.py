@@ -364,9 +364,12 @@ def build_view(
     pages = frozenset(one.path for one in whole.engine.pages if _shows_page(one, views))
     shown = ShownItems(tools, pages)
     parts = [
-        one if is_shown_whole(one, shown, views) else one.without_diagnostics() for one in readings
+        one if is_shown_whole(one, shown, views) else one.without_diagnostics()
+        for one in readings
+        if all(view.may_show(one.source) for view in views)
     ]
-    is_whole = len(tools) == len(known) and len(pages) == len(whole.engine.pages)
+    is_whole = len(parts) == len(readings)
+    is_whole = is_whole and len(tools) == len(known) and len(pages) == len(whole.engine.pages)
     is_same = is_whole and _keeps_ids(whole.catalog().tools, plan)
     built = whole if is_same else build(parts, replace(plan, shown=shown), memo)
     # Diagnostics of a source, a review or a hints file may name what is hidden.

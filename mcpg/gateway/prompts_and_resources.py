@@ -383,10 +383,10 @@ class Primitives:
         return self._shows("skills" if is_skill else "resources")
 
     def _verify(self, uri: str, place: ServerItem, result: JsonObject) -> None:
-        """Note a file of a skill that has another digest than listed, and list its server anew."""
+        """Note a file of a skill that is not as listed, and list its server anew."""
         skill = self.directory.find_skill(uri)
         promise = skills.find_promise(skill, uri) if skill is not None else None
-        if promise is None or skills.keeps_promise(promise, result):
+        if skill is None or promise is None or skills.is_as_listed(skill, uri, result):
             return
         known = self._find_known(place.source)
         if known.changed.get(place.key) != promise["digest"]:
@@ -404,7 +404,7 @@ class Primitives:
             more = f"{len(known.faults) - _MOST_FAULTS:,} more skills are left out"
             yield warning(Code.SKILL_LEFT_OUT, more, source.id)
         for uri in [*known.changed][:_MOST_FAULTS]:
-            message = f"the file {ascii(uri)[:_SHOWN]} differs from the digest or size in its skill"
+            message = f"the file {ascii(uri)[:_SHOWN]} differs from what its skill states of it"
             yield warning(Code.SKILL_DIGEST_MISMATCH, message, source.id)
 
     async def prompt(self, name: str, params: JsonObject, progress: Progress | None) -> JsonObject:

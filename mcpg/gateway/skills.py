@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import hashlib
 import json
 import math
 import mimetypes
@@ -21,8 +20,8 @@ from urllib.parse import unquote
 
 from mcpg.catalog.json_text import repair_surrogates
 from mcpg.engine.engine import Engine
-from mcpg.errors import NotFoundError
-from mcpg.skills.folder import MOST_BYTES, MOST_FILES, Skill
+from mcpg.errors import NotFoundError, SourceError
+from mcpg.skills.folder import MOST_BYTES, MOST_FILES, Skill, compute_digest, split_skill_file
 from mcpg.skills.items import NAME, make_uri
 from mcpg.sources.model import SKILL_FILE
 from mcpg.text.json_values import JsonObject, JsonValue
@@ -47,6 +46,7 @@ _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 _RELATIVE = frozenset({".", ".."})
 _MEMBERS = {"uri", "digest", "size"}
+_COMPARED = ("name", "description")
 _LONGEST_NAME, _DESCRIPTION, _COMPATIBILITY = 64, 1024, 500
 _SHOWN = 120
 
@@ -199,13 +199,18 @@ def read_file(skill: Skill, path: str, uri: str) -> JsonObject:
         known = "is not part of its skill" if file is None else "is too large for the bundle"
         remedy = "get the skill for its files" if file is None else "read it where the skill is"
         raise NotFoundError(f"the file {uri[:_SHOWN]!r} {known}", remedy=remedy)
+    return {"contents": [make_content(file.content, path, uri)]}
+
+
+def make_content(data: bytes, path: str, uri: str) -> JsonObject:
+    """Return the *data* of the file at *path* as the content of a resource."""
     kind = MARKDOWN if path.endswith(".md") else mimetypes.guess_type(path)[0]
     content: JsonObject = {"uri": uri, **({} if kind is None else {"mimeType": kind})}
     try:
-        content["text"] = file.content.decode()
+        content["text"] = data.decode()
     except UnicodeDecodeError:
-        content["blob"] = base64.b64encode(file.content).decode()
-    return {"contents": [content]}
+        content["blob"] = base64.b64encode(data).decode()
+    return content
 
 
 def move_entry(skill: JsonObject, prefix: str) -> JsonObject:
@@ -269,21 +274,44 @@ def find_promise(skill: JsonObject, uri: str) -> JsonObject | None:
     return next((one for one in list_files(skill) if one["uri"] == uri), None)
 
 
-def keeps_promise(promise: JsonObject, result: JsonObject) -> bool:
-    """Return whether the *result* of reading a file has the promised digest and size."""
+def is_as_listed(skill: JsonObject, uri: str, result: JsonObject) -> bool:
+    """Return whether the *result* of reading the file at *uri* is what *skill* states of it.
+
+    That is its digest and size and, of `SKILL.md`, the name and description.
+    """
+    data, promise = _read_content(result), find_promise(skill, uri)
+    if data is None:
+        return promise is None
+    found = {"size": len(data), "digest": compute_digest(data)}
+    if promise is not None and not found.items() <= promise.items():
+        return False
+    return uri != skill["uri"] or _has_front_matter(data, skill["frontmatter"])
+
+
+def _read_content(result: JsonObject) -> bytes | None:
+    """Return the bytes of the one file in the *result* of reading it, `None` for another result."""
     contents: Any = result.get("contents")
     if not isinstance(contents, list) or len(contents) != 1 or not isinstance(contents[0], dict):
-        return False
+        return None
     text, blob = contents[0].get("text"), contents[0].get("blob")
+    if isinstance(text, str):
+        return text.encode("utf-8", "surrogatepass")
     try:
-        if isinstance(text, str):
-            data = text.encode("utf-8", "surrogatepass")
-        else:
-            data = base64.b64decode(str(blob), validate=True)
+        return base64.b64decode(str(blob), validate=True)
     except (binascii.Error, ValueError):
-        return False
-    digest = f"sha256:{hashlib.sha256(data).hexdigest()}"
-    return (len(data), digest) == (promise["size"], promise["digest"])
+        return None
+
+
+def _has_front_matter(data: bytes, stated: Any) -> bool:
+    """Return whether a `SKILL.md` has the name and description that its entry states.
+
+    Readers of YAML differ in other values. What mcpg cannot read is not compared.
+    """
+    try:
+        own, _ = split_skill_file(data, SKILL_FILE)
+    except SourceError:
+        return True
+    return all(str(own.get(key)).split() == str(stated.get(key)).split() for key in _COMPARED)
 
 
 def list_folder(uri: str, files: Iterable[JsonObject]) -> list[JsonObject]:

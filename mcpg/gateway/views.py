@@ -146,8 +146,14 @@ class View:
         )
 
     def may_show(self, source: Source) -> bool:
-        """Return whether anything of *source* may be shown; files may hold tools of any server."""
-        return isinstance(source, FileSource) or self.may_name(source)
+        """Return whether anything of *source* may be shown.
+
+        Files may have tools and skills of any server, and name it themselves, so that only the name
+        in the configuration is sure to hide them.
+        """
+        if isinstance(source, FileSource):
+            return not self.deny.matches_server(*name_server(source))
+        return self.may_name(source)
 
     def may_name(self, source: Source) -> bool:
         """Return whether the names of *source* are sure to be those of a server that is shown."""

@@ -140,14 +140,14 @@ _CHECKS_OF_ITEMS = ("descriptions", "markup", "hidden text and poisoning", "conf
 """The checks that items other than tools go through."""
 
 
-def _open_items(assembly: Assembly, chosen: Selection) -> Iterator[LintContext]:
-    """Yield a catalogue for the items of each kind that is checked."""
-    kinds = {one.name for one in list_item_kinds() if one.check}
+def _open_items(assembly: Assembly, chosen: Selection) -> Iterator[tuple[str, LintContext]]:
+    """Yield a catalogue for the items of each kind that is checked, and what one is called."""
+    nouns = {one.name: one.noun for one in list_item_kinds() if one.check}
     for name, documents in call_item_kinds("documents", assembly.pages):
-        if name in kinds:
+        if name in nouns:
             catalog = Catalog(tuple(one.tool for one in documents), (), ())
             own = Assembly(documents, (), catalog, {}, ())
-            yield LintContext(own, (), chosen)
+            yield nouns[name], LintContext(own, (), chosen)
 
 
 def _check_items(
@@ -168,11 +168,14 @@ class Report:
 
     Attributes:
         findings: What was found, by file and line, then by tool and code.
+        tools: How many tools were checked.
+        items: How many items of other kinds were checked, by what one is called.
         diagnostics: What reading the sources noticed and no rule reports.
     """
 
     findings: Sequence[Finding]
     tools: int
+    items: Mapping[str, int]
     suppressed: int
     diagnostics: tuple[Diagnostic, ...]
     locator: Locator
@@ -210,10 +213,10 @@ def lint(
     """
     chosen = selection or Selection.of()
     catalogue = LintContext(assembly, rules, chosen, index)
-    items = tuple(_open_items(assembly, chosen))
-    catalogs = [assembly.catalog, *(one.assembly.catalog for one in items)]
+    items = dict(_open_items(assembly, chosen))
+    catalogs = [assembly.catalog, *(one.assembly.catalog for one in items.values())]
     suppressions = _Suppressions(catalogue, suppressed, catalogs)
-    found = [*_check_items(assembly, items, chosen)]
+    found = [*_check_items(assembly, items.values(), chosen)]
     for number, (what, (beginnings, check)) in enumerate(_CHECKS.items()):
         if chosen.has_any(beginnings):
             tell(what, number, len(_CHECKS))
@@ -236,7 +239,8 @@ def lint(
     ranked.sort(key=itemgetter(0))
     return Report(
         [placed for _, placed in ranked],
-        sum(len(one.tools) for one in catalogs),
+        len(catalogue.tools),
+        {noun: len(one.tools) for noun, one in items.items() if one.tools},
         len(found) - len(kept),
         tuple(one for one in assembly.diagnostics if not findability.is_reported_here(one)),
         locator,

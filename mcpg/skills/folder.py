@@ -13,7 +13,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from mcpg.documents.front_matter import split_front_matter
-from mcpg.errors import Code, Diagnostic, InputError, SourceError, os_reason, warning
+from mcpg.errors import (
+    Code,
+    Diagnostic,
+    InputError,
+    NotFoundError,
+    SourceError,
+    os_reason,
+    warning,
+)
 from mcpg.files import is_file, is_link, read_bytes
 from mcpg.sources.model import SKILL_FILE
 from mcpg.text.json_values import JsonObject
@@ -82,7 +90,7 @@ def read_skill(
 ) -> Skill:
     """Read the skill in *folder*.
 
-    Hidden files are not part of a skill, nor is what Python compiles. Links that lead out of the
+    Hidden files are not part of a skill, nor is what Python compiles. Links to these or out of the
     folder, pipes, and files whose names are not UTF-8 are left out with a diagnostic.
 
     Args:
@@ -133,7 +141,7 @@ def make_skill(
     place = f"{place}/{SKILL_FILE}"
     if main is None:
         raise SourceError("is not a file that can be read", place=place, remedy="write it")
-    values, body = _split(main, place)
+    values, body = split_skill_file(main, place)
     name = values.get("name")
     description = values.get("description")
     if not (isinstance(name, str) and name.strip()):
@@ -157,7 +165,8 @@ def make_skill(
     )
 
 
-def _split(data: bytes, place: str) -> tuple[JsonObject, str]:
+def split_skill_file(data: bytes, place: str) -> tuple[JsonObject, str]:
+    """Return the front matter of a `SKILL.md` and the text below; raises `SourceError`."""
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as fault:
@@ -187,7 +196,7 @@ def _walk(root: Path, place: str, noticed: list[Diagnostic]) -> Iterator[tuple[s
             message = f"cannot be read: {os_reason(fault)}"
             raise SourceError(message, place=place, remedy="check its permissions") from fault
         for entry in entries:
-            if entry.name.startswith(".") or entry.name in _MADE:
+            if _is_left_out(entry.name):
                 continue
             name = entry.relative_to(root).as_posix()
             reason = _find_fault(entry, root, name)
@@ -202,6 +211,10 @@ def _walk(root: Path, place: str, noticed: list[Diagnostic]) -> Iterator[tuple[s
     yield from sorted(found)
 
 
+def _is_left_out(name: str) -> bool:
+    return name.startswith(".") or name in _MADE
+
+
 def _find_fault(entry: Path, root: Path, name: str) -> str:
     """Return why an entry of a folder is not part of the skill, "" if it is."""
     try:
@@ -212,6 +225,8 @@ def _find_fault(entry: Path, root: Path, name: str) -> str:
         target = Path(os.path.realpath(entry))
         if not target.is_relative_to(root):
             return "this link points outside the skill"
+        if any(map(_is_left_out, target.relative_to(root).parts)):
+            return "this link points to a hidden file"
         if not is_file(target):
             return "this link does not point to a file"
     elif not (entry.is_dir() or is_file(entry)):
@@ -223,8 +238,8 @@ def _read_file(name: str, file: Path, place: str, left: int) -> SkillFile:
     limit = min(left, LONGEST_SKILL_FILE) if name == SKILL_FILE else left
     try:
         data = read_bytes(file, max(limit, 0))
-    except InputError as fault:
-        remedy = "make the skill smaller" if "more than" in fault.message else fault.remedy
+    except (InputError, NotFoundError) as fault:  # the file may have been removed just now
+        remedy = "check its size and permissions"
         raise SourceError(fault.message, place=place, remedy=remedy) from fault
     return SkillFile(name, len(data), compute_digest(data), data)
 

@@ -27,7 +27,7 @@ _MOST_REFERENCES = 10
 _ORDERS, _HTML = "X101", "X106"
 """Rules against orders to models, which skills consist of, and HTML, which is no fault in code."""
 
-_CODE = re.compile(r"^(```+|~~~+)[^\n]*\n.*?^\1|`[^`\n]+`", re.MULTILINE | re.DOTALL)
+_CODE = re.compile(r"^[ \t]*(```+|~~~+)[^\n]*\n.*?^[ \t]*\1|`[^`\n]+`", re.MULTILINE | re.DOTALL)
 _MARKDOWN = (".md", ".markdown")
 
 # Words of grammar that introduce an occasion or purpose, in the languages of the stop words.

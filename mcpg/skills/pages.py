@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from binascii import Error as Base64Error
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from posixpath import basename
-from typing import Any
 from urllib.parse import quote
 
 from mcpg.catalog.model import SourceDocument
 from mcpg.documents.model import ToolDocument
 from mcpg.errors import SourceError
-from mcpg.skills.folder import Skill, SkillFile, compute_digest, make_skill
+from mcpg.skills.folder import MOST_BYTES, Skill, SkillFile, compute_digest, make_skill
 from mcpg.sources.model import SKILL_FILE
 from mcpg.text.json_values import JsonObject
 
@@ -37,6 +37,8 @@ _FOLDER = "skills"
 _URI = "https://managedcode.com/mcpgateway/knowledge/skills/"
 _MARK = f'entry_type: "{ENTRY_TYPE}"\n'
 _LONGEST_FRONT = 4096
+_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+_NO_NAMES = frozenset(("", ".", ".."))
 _FENCE = "```"
 
 
@@ -94,15 +96,15 @@ def read_skill_page(page: ToolDocument) -> Skill | None:
     path = folder if isinstance(folder, str) else ""
     name = stated.get("folder_name")
     folder_name = name if isinstance(name, str) else basename(path)
-    files: list[SkillFile] = []
+    files: dict[str, SkillFile] = {}
     for line in page.body.split("\n"):
         if line.startswith("{"):
             with suppress(ValueError, RecursionError):
-                record: Any = json.loads(line)
-                files += filter(None, (_read_record(record),))
+                file = _read_record(json.loads(line))
+                files.setdefault(file.path, file)
     try:
         skill = make_skill(
-            tuple(files),
+            tuple(files.values()),
             path=path,
             source_id=source,
             place=(page.tool.place or page.path).removesuffix(f"/{SKILL_FILE}"),
@@ -113,10 +115,15 @@ def read_skill_page(page: ToolDocument) -> Skill | None:
     return replace(skill, page_place=page.tool.place)
 
 
-def _read_record(record: JsonObject) -> SkillFile | None:
+def _read_record(record: JsonObject) -> SkillFile:
+    """Return the file of a *record*; raises `ValueError` if no skill has such a file."""
     path, size, digest = (record.get(name) for name in ("path", "size", "digest"))
-    if not (isinstance(path, str) and isinstance(size, int) and isinstance(digest, str)):
-        return None
+    if not (isinstance(path, str) and _NO_NAMES.isdisjoint(path.split("/")) and path.encode()):
+        raise ValueError("the path is not that of a file in the folder")
+    if type(size) is not int or not 0 <= size <= MOST_BYTES:
+        raise ValueError("the size is not that of a file of a skill")
+    if not (isinstance(digest, str) and _DIGEST.fullmatch(digest)):
+        raise ValueError("the digest is not a SHA-256 digest")
     text, encoded = record.get("text"), record.get("base64")
     content = text.encode() if isinstance(text, str) else None
     if isinstance(encoded, str):

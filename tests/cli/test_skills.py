@@ -131,6 +131,10 @@ def test_lint_finds_faults_of_skills(skills: Path, run: Callable[..., Run]) -> N
     found = run("lint", "kit", "--select", "A", "--format", "json").json
     (finding,) = found["findings"]
     assert (finding["code"], finding["place"]["line"]) == ("A102", 3)
+    assert (found["tools"], found["items"]) == (1, {"skill": 3})
+    assert "1 warning in 1 tool and 3 skills" in run("lint", "kit", "--select", "A").err
+    assert "in 3 skills" in run("lint", "skills:kit/skills", "--select", "A").err
+    assert "items" not in run("lint", "kit/tools.json", "--format", "json").json
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="places of one system are tried")

@@ -66,6 +66,19 @@ def test_links_out_of_the_folder_are_refused(tmp_path: Path) -> None:
     assert not any(b"secret" in (one.content or b"") for one in skill.files)
 
 
+def test_links_to_hidden_files_are_refused(tmp_path: Path) -> None:
+    """A link of a stranger does not publish what a clone or the user keeps hidden in the folder."""
+    hidden = {".git/config": "token", ".env": "token", "__pycache__/a.pyc": "x"}
+    folder = write_skill(tmp_path, "pdf", FRONT, hidden)
+    for name, target in zip(("a.txt", "b.txt", "c.txt"), hidden, strict=True):
+        (folder / name).symlink_to(target)
+    skill = read_skill(folder)
+    assert [one.path for one in skill.files] == ["SKILL.md"]
+    assert {one.message.partition(";")[0] for one in skill.diagnostics} == {
+        "this link points to a hidden file"
+    }
+
+
 def test_a_linked_skill_file_is_refused(tmp_path: Path) -> None:
     """The text of a skill is a file of its own."""
     (tmp_path / "other.md").write_text(f"---\nname: pdf\n{FRONT}")

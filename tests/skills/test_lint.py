@@ -31,7 +31,7 @@ def test_a_good_skill_has_no_finding(tmp_path: Path) -> None:
     text = f"{GOOD}See [fields](references/f.md#x) and run `scripts/fill.py`.\n"
     write_skill(tmp_path, "pdf-forms", text, {"references/f.md": "x", "scripts/fill.py": "1"})
     report = check(tmp_path)
-    assert (report.findings, report.tools) == ([], 1)
+    assert (report.findings, report.tools, report.items) == ([], 0, {"skill": 1})
 
 
 @pytest.mark.parametrize(
@@ -69,6 +69,7 @@ def test_a_text_for_models_may_instruct_them(tmp_path: Path) -> None:
     """Orders to the model, and HTML in code, are what a skill consists of."""
     text = f"{GOOD}You are an assistant. You must always call the checker first.\n"
     text += "```html\n<!-- a comment --><script>run()</script>\n```\n"
+    text += "1. In a list:\n\n   ```html\n   <!-- a comment -->\n   ```\n"
     write_skill(tmp_path, "pdf-forms", text, {"view.html": "<script>run()</script>"})
     assert not {one for one in codes(tmp_path) if one.startswith("X")}
 

@@ -12,6 +12,7 @@ from skillfolders import write_skill
 from mcpg.bundle import assemble
 from mcpg.engine import load
 from mcpg.errors import Code, NotFoundError
+from mcpg.skills import folder as folder_module
 from mcpg.skills.folder import read_skill
 from mcpg.skills.items import identify_skills, make_uri
 from mcpg.skills.pages import MOST_HELD, is_skill_page, read_skill_page, write_skill_page
@@ -57,6 +58,50 @@ def test_a_page_that_was_changed_by_hand_lacks_what_was_changed(tmp_path: Path) 
         files = {file.path: file.content for one in skills for file in one.files}
         files.pop("SKILL.md", None)
         assert files == expected
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        *({"path": path} for path in ("../a.md", "/a.md", "a//b", "./a.md", "", "\ud800", 5)),
+        *({"size": size} for size in (-1, True, 10**12, "6")),
+        *({"digest": digest} for digest in ("sha256:0", "\x1b[2J", None)),
+        {"path": "SKILL.md"},
+    ],
+)
+def test_a_page_has_only_files_that_a_folder_can_have(
+    tmp_path: Path, change: dict[str, object]
+) -> None:
+    """Of files with one path, the first counts for all readers; impossible ones are left out."""
+    folder = write_skill(tmp_path / "skills", "pdf", f"{FRONT}Body.\n", {"a.md": "honest"})
+    written = write_skill_page(read_skill(folder, source_id="s")).content
+    (line,) = (one for one in written.split("\n") if "honest" in one)
+    changed = json.dumps({**json.loads(line), **change})
+    page = tmp_path / "pages/pdf.md"
+    page.parent.mkdir()
+    page.write_text(written.replace(line, changed), "utf-8")
+    (skill,) = load(str(page.parent)).items("skill").by_id.values()
+    assert [one.path for one in skill.files] == ["SKILL.md"]
+    assert b"Body." in (skill.files[0].content or b"")
+
+
+def test_a_file_that_vanishes_costs_its_skill_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is removed while it is read is reported, and the other skills are read."""
+    read = folder_module.read_bytes
+
+    def remove(path: Path, limit: int) -> bytes:
+        if path.parent.name == "gone":
+            shutil.rmtree(path.parent, ignore_errors=True)
+        return read(path, limit)
+
+    monkeypatch.setattr(folder_module, "read_bytes", remove)
+    write_skill(tmp_path / "skills", "gone", FRONT)
+    write_skill(tmp_path / "skills", "here", FRONT)
+    batch = read_sources([f"skills:{tmp_path / 'skills'}"])
+    assert [Path(one.place).parent.name for one in batch.documents] == ["here"]
+    assert [one.code for one in batch.diagnostics] == [Code.SOURCE_LOAD_FAILED]
 
 
 def test_skills_are_found_by_themselves(tmp_path: Path) -> None:

@@ -262,6 +262,7 @@ def _make_head(report: Report) -> Mapping[str, Any]:
     return {
         "schema": "mcpg/lint/1",
         "tools": report.tools,
+        **({"items": report.items} if report.items else {}),
         "errors": report.counts[Severity.ERROR],
         "warnings": report.counts[Severity.WARNING],
         "infos": report.counts[Severity.INFO],
@@ -416,7 +417,10 @@ def summary(report: Report) -> str:
     fixable = sum(one.is_fixable for one in report.findings)
     suppressed = f"; {report.suppressed:,} suppressed" if report.suppressed else ""
     more = f"; {fixable:,} fixable with --fix" if fixable else ""
-    return f"{found} in {format_count(report.tools, 'tool')}{suppressed}{more}"
+    checked = [format_count(count, noun) for noun, count in report.items.items()]
+    if report.tools or not checked:
+        checked = [format_count(report.tools, "tool"), *checked]
+    return f"{found} in {' and '.join(checked)}{suppressed}{more}"
 
 
 def make_indexer(

@@ -7,10 +7,8 @@ server, and held to the digests in its list.
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from mimetypes import guess_type
 from typing import Any
 from urllib.parse import quote, unquote
 
@@ -24,7 +22,7 @@ from mcpg.gateway.serve import READ_SKILL
 from mcpg.gateway.serve.answers import line, repair_value, text_block
 from mcpg.gateway.serve.clients import ClientRequest
 from mcpg.gateway.serve.prompts_and_resources import resource_answer
-from mcpg.gateway.skills import DYNAMIC, find_root, keeps_promise, list_files
+from mcpg.gateway.skills import DYNAMIC, find_root, is_as_listed, list_files, make_content
 from mcpg.search.calibration import LOW_CONFIDENCE
 from mcpg.search.results import Match
 from mcpg.skills.folder import Skill, SkillFile
@@ -83,14 +81,7 @@ def read_skill_file(engine: Engine, arguments: dict[str, Any], budget: int) -> J
         size = format_count(file.size, "byte")
         message = f"only the size ({size}) and the digest of {path[:_SHOWN]!r} are known here"
         raise NotFoundError(message, remedy="read it in the folder of the skill")
-    uri, kind = make_uri(skill, file.path), guess_type(file.path)[0]
-    known: JsonObject = {"uri": uri, "mimeType": "text/markdown" if path == SKILL_FILE else kind}
-    content: JsonObject = {name: one for name, one in known.items() if one is not None}
-    data = file.content or b""
-    try:
-        content["text"] = data.decode()
-    except UnicodeDecodeError:
-        content["blob"] = base64.b64encode(data).decode()
+    content = make_content(file.content, path, make_uri(skill, path))
     result = resource_answer([content], offset, budget - _NOTE_BYTES, READ_SKILL)
     blocks: Any = result["content"]
     return {**result, "content": [text_block(_describe_origin(skill, file)), *blocks]}
@@ -124,7 +115,7 @@ async def read_server_file(
     result = await primitives.read(uri, params, request.progress)
     if result.get("resultType") == "input_required":
         return result
-    if file.path in promises and not keeps_promise(promises[file.path], result):
+    if not is_as_listed(entry, uri, result):
         message = f"the server has another {path[:_SHOWN]!r} than its list of skills promises"
         raise NotFoundError(message, remedy="search again, for the skill as it is now")
     contents: Any = repair_value(result.get("contents", []))

@@ -24,7 +24,7 @@ from mcpg.gateway.serve.answers import (
 )
 from mcpg.gateway.serve.prompts_and_resources import resource_answer
 from mcpg.gateway.serve.schemas import find_schema_part, prune_schema
-from mcpg.gateway.serve.tools import describe_answers
+from mcpg.gateway.serve.tool_answers import describe_answers
 
 _texts = st.text(st.characters(exclude_categories=[]), max_size=30)
 _values = st.recursive(

@@ -188,7 +188,8 @@ async def test_no_file_of_a_skill_is_read_from_another_server(first: str) -> Non
     listed = shop("listed", "other", URIS="skill://acme/notes.md SKILL://ACME/refunds/x")
     sources = {"outer": outer, "inner": inner, "listed": listed}
     ordered = [sources.pop(first), *sources.values()]
-    async with served(*ordered) as (client, _):
+    async with served(*ordered) as (client, gateway):
+        await gateway.build_index()  # which starts the servers
         skills, _, files = await converse(client)
         resources = {one.uri for one in (await client.list_resources()).resources}
         assert len(skills) == 3
@@ -312,6 +313,21 @@ async def test_a_digest_that_does_not_match_is_reported() -> None:
     async with served(shop(paths="refunds other", FAULT="confuses")) as (client, _):
         with pytest.raises(MCPError, match="another skill"):
             await ask(client, "skills/get", uri="skill://refunds/SKILL.md")
+
+
+async def test_a_description_that_the_skill_lacks_is_reported() -> None:
+    """A skill is chosen by its entry, so that its `SKILL.md` has to have the same description."""
+    async with served(shop(FAULT="misstates")) as (client, gateway):
+        (skill,) = (await list_skills(client)).values()
+        await check_files(client, [skill])
+        (noticed,) = gateway.diagnostics
+        assert noticed.code == Code.SKILL_DIGEST_MISMATCH
+        given = {"name": READ_SKILL, "arguments": {"skillId": skill["uri"]}}
+        refused = await ask(client, "tools/call", **given)
+        assert refused["isError"]
+        assert "another 'SKILL.md' than its list" in refused["content"][0]["text"]
+        given["arguments"]["path"] = "templates/mail.md"
+        assert not (await ask(client, "tools/call", **given)).get("isError")
 
 
 async def test_a_change_is_announced() -> None:

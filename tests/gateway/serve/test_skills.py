@@ -96,6 +96,7 @@ async def test_skills_are_found_where_a_client_asks_for_them(folder: Path) -> No
         found = (await call(client, SEARCH, query="chart datum", kinds=["skill"]))[
             "structuredContent"
         ]
+        nothing = (await call(client, SEARCH, query="", kinds=["skill"]))["structuredContent"]
         both = (await call(client, SEARCH, query="harbours", kinds=["tool", "skill"]))[
             "structuredContent"
         ]
@@ -110,6 +111,7 @@ async def test_skills_are_found_where_a_client_asks_for_them(folder: Path) -> No
         True,
     )
     assert "advice" not in found
+    assert nothing["advice"].startswith("No skill matches.")
     assert both["matches"][0]["toolId"] == "list_harbours"
 
 
@@ -220,6 +222,12 @@ async def test_views_hide_skills(folder: Path) -> None:
     for view in views:
         async with served(TOOLS, skills_in(folder), view=view) as client:
             assert await converse(client) == expected, view.name
+    plugin = folder / "plugin"  # which names its own skills
+    write_skill(plugin / "skills", "oars", "description: Rows. Use when afloat.\n---\nOars.\n")
+    (plugin / "plugin.json").write_text('{"name": "harbours"}')
+    view = View("d", deny=Selection(servers=("boats",)))
+    async with served(TOOLS, skills_in(folder), view=view) as client:
+        assert await converse(client) == expected
     view = View("e", kinds=frozenset([ItemKind.SKILL]))
     async with served(TOOLS, skills_in(folder), view=view) as client:
         found = await call(client, SEARCH, query="harbours and tide", kinds=["tool", "skill"])
