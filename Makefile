@@ -64,11 +64,11 @@ $(PEERS): $(READY)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --group bench
 	@touch $(PEERS)
 
-# mcpg alone, without what tests and extras need; pip tells of each package.
+# Only mcpg, without the needs of tests and extras; modules are compiled on first use.
 $(DEMO): pyproject.toml
 	$(new-venv)
 	@echo 'Installing mcpg and what it needs ...'
-	@$(BIN)/python -m pip install --disable-pip-version-check --no-input --editable .
+	@$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --no-input --editable .
 	@touch $(DEMO)
 
 # The stamp is touched last, so an installation that broke off is made anew.

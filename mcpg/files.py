@@ -147,7 +147,7 @@ def present_paths(paths: Sequence[str]) -> tuple[list[str], tuple[Diagnostic, ..
     if not present:
         return list(paths), ()
     missing = (path for path in paths if path not in present)
-    message = "nothing is there: the others are used without it"
+    message = "there is no such bundle, folder or manifest: using only the others"
     return present, tuple(error(Code.GRAPH_PATH_MISSING, message, path) for path in missing)
 
 

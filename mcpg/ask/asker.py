@@ -574,7 +574,7 @@ def _check_request(
         raise UsageError(message, remedy=f"use {', '.join(INTENTS)}")
     found = []
     if request.limit > MAX_LIMIT:
-        message = f"{request.limit} results were asked for; {MAX_LIMIT} is the most"
+        message = f"{request.limit} results were requested; the maximum is {MAX_LIMIT}"
         found.append(warning(Code.LIMIT_CAPPED, message))
     if len((text or "").strip()) > MAX_QUERY_CHARACTERS:
         message = f"only the first {MAX_QUERY_CHARACTERS} characters of the question were read"

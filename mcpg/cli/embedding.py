@@ -97,7 +97,9 @@ def embedding_by(settings: Settings, kind: str) -> EmbeddingSetup:
     provider = factory.provider()
     if provider is None:
         raise UsageError(
-            "nobody is to make vectors", place="--embed", remedy="name a provider, or leave it out"
+            "no embedding provider is selected",
+            place="--embed",
+            remedy="name one with --embed-with, or leave out --embed",
         )
     return EmbeddingSetup(provider, factory.store(), kind, factory.observer())
 

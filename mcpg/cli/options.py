@@ -280,7 +280,9 @@ def _wrong_value(fault: Any, see_help: str) -> tuple[str, str]:
         near = suggest(value, known)
         advice = f"did you mean {LIST_FORMAT.resolve_synonym(near[0])}?" if near else see_help
         named = [one for one in known if LIST_FORMAT.resolve_synonym(one) not in {*known} - {one}]
-        return f"{name} cannot be {cut(one_line(value), _SHOWN)!r}: use {either(named)}", advice
+        given = repr(cut(one_line(value), _SHOWN))
+        what = f"{name} cannot be {given}" if is_option else f"unknown argument {given}"
+        return f"{what}: use {either(named)}", advice
     cause = fault.__cause__
     wrong = cause.errors()[0] if hasattr(cause, "errors") else {"type": ""}
     expected = pydantic_expected(wrong)

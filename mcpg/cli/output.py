@@ -259,7 +259,7 @@ def check_replaceable(
         ) from fault
     if start and not start.startswith(tuple(marks)):
         raise OutputError(
-            f"the file exists and is no {what}, so it is not overwritten",
+            f"the file exists and is not a {what}, so it is not overwritten",
             place=str(path),
             remedy=remedy,
         )

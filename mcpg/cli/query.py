@@ -210,9 +210,7 @@ def make_search_arguments(question: Question) -> dict[str, Any]:
         raise UsageError(message, place=option, remedy=f"add a query, or leave {option} out")
     limit = settings.find("limit")
     if limit is not None and limit.value < 1:
-        raise UsageError(
-            f"the limit is {limit.value}", place=limit.origin, remedy="ask for 1 to 50 matches"
-        )
+        raise UsageError(f"the limit is {limit.value}", place=limit.origin, remedy="use 1 to 50")
     return {
         "query": query,
         "context": question.context,

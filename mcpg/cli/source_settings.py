@@ -525,7 +525,8 @@ def open_entry(
             sessions=one.entry.sessions,
         )
     except McpgError as fault:
-        place = ": ".join(part for part in (one.place, fault.place) if part)
+        parts = (one.place, fault.place)
+        place = ": ".join(dict.fromkeys(": ".join(filter(None, parts)).split(": ")))
         raise type(fault)(fault.message, place=place, remedy=fault.remedy) from None
 
 
@@ -629,8 +630,8 @@ class ServerOptions:
         self.asked = False
         self.hosts = frozenset(one.split("/")[2] for one in sources if _HTTP_ADDRESS.match(one))
         if headers and len(self.hosts) != 1 and (self.hosts or not takes_document):
-            message = "headers need exactly one server that they are sent to"
-            remedy = "name one https://HOST/PATH, or write several servers into a configuration"
+            message = "headers need exactly one server address"
+            remedy = "name one https://HOST/PATH, or write the headers into a client configuration"
             raise UsageError(message, place="--header", remedy=remedy)
         matches = [_HEADER.fullmatch(header) for header in headers or ()]
         if None in matches:

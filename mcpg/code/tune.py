@@ -15,7 +15,7 @@ from mcpg.ask.model import WORDS_ALONE
 from mcpg.code.search import Blend, CodeSearch
 from mcpg.code.vectors import SymbolVectors
 from mcpg.engine import Engine
-from mcpg.errors import Code, Diagnostic, warning
+from mcpg.errors import Code, Diagnostic, InputError, warning
 from mcpg.evaluation.fit import assign_folds, number_queries
 from mcpg.evaluation.judged import JudgedQuery, Judgements
 from mcpg.evaluation.metrics import ndcg_at, recall_at
@@ -44,8 +44,13 @@ def tune_weights(engine: Engine, judgements: Judgements, folds: int, seed: int) 
 
     Raises:
         EmbeddingError: No embedding provider is set, or it fails.
+        InputError: The bundle has no symbols.
     """
     search: CodeSearch = engine.code
+    if not search.graph.definitions:
+        raise InputError(
+            "the bundle has no symbols", remedy="add source code: `mcpg bundle code:PATH`"
+        )
     vectors = SymbolVectors(search.graph.definitions, engine.services or EngineServices())
     groups = number_queries([(one.query, one.relevant) for one in judgements.queries])
     cases = [

@@ -286,14 +286,16 @@ def load(  # noqa: PLR0913 - each is a part that a host may provide
     paths = _paths(path)
     # A pipe cannot be read again, and a source id changes the content of a bundle.
     only = None
+    is_whole = True
     if source_id is None:
         found = paths if len(paths) == 1 else present_paths(paths)[0]
+        is_whole = len(found) == len(paths)
         only = found[0] if len(found) == 1 and isfile(found[0]) else None  # noqa: PTH113 - pathlib is slow to import
 
     def make() -> Engine:
         return _make_engine(*present_paths(paths), only, source_id, cache_dir, services)
 
-    engine = open_engine(only, cache_dir, services) if only else None
+    engine = open_engine(only, cache_dir, services) if only and is_whole else None
     if engine is None:
         engine = _observe_making(make, observer)
     engine.limit = limit

@@ -341,7 +341,7 @@ def _number(kind: str, metric: str, text: str) -> float:
     if math.isnan(value) or math.isinf(value):
         raise _fault(kind, f"{text!r} is not a number", "give it a number such as 0.8")
     if value < 0 or (value > 1 and metric not in LATENCY):
-        raise _fault(kind, f"{metric} never is {text}", "give it a number from 0 to 1")
+        raise _fault(kind, f"{metric} cannot be {text}", "give it a number from 0 to 1")
     return value
 
 

@@ -121,7 +121,7 @@ def read_configuration(
             text, place = json.dumps(dict(configuration)), _GIVEN
         except (TypeError, ValueError, RecursionError) as fault:
             remedy = 'pass {"mcpServers": {...}} or a path'
-            raise UsageError("is no JSON", place=_GIVEN, remedy=remedy) from fault
+            raise UsageError("is not JSON", place=_GIVEN, remedy=remedy) from fault
     elif isinstance(configuration, str | os.PathLike):
         place = os.fspath(configuration)
         text = read_text(Path(place), place)

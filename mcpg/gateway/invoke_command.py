@@ -258,7 +258,7 @@ def _split_pairs(given: Iterable[str]) -> dict[str, str]:
     for one in given:
         name, equals, value = one.partition("=")
         if not equals or not name:
-            message = f"{one!r} is no argument"
+            message = f"{one!r} is not an argument"
             raise UsageError(message, place="--arg", remedy="write it as NAME=VALUE")
         pairs[name] = value
     return pairs
@@ -268,6 +268,7 @@ def _read_arguments(text: str | None) -> JsonObject:
     """Return arguments: a JSON object, `@` and a file that holds one, or `-` for standard input."""
     if text is None:
         return {}
+    place = text[1:] if text.startswith("@") else _PLACE
     if text == "-":
         data = standard_input(_LIMIT)
     elif text.startswith("@"):
@@ -278,12 +279,12 @@ def _read_arguments(text: str | None) -> JsonObject:
         found = json.loads(data)
     except json.JSONDecodeError as fault:
         problem = f"invalid JSON at {fault.lineno}:{fault.colno}: {json_reason(fault)[0]}"
-        raise UsageError(problem, place=_PLACE, remedy=_REMEDY) from None
+        raise UsageError(problem, place=place, remedy=_REMEDY) from None
     except UnicodeDecodeError:
-        raise UsageError("is not UTF-8", place=_PLACE, remedy="save it as UTF-8") from None
+        raise UsageError("is not UTF-8", place=place, remedy="save it as UTF-8") from None
     except (ValueError, RecursionError):
         problem = "a number is too long, or the JSON is nested too deeply"
-        raise UsageError(problem, place=_PLACE, remedy="shorten it") from None
+        raise UsageError(problem, place=place, remedy="shorten it") from None
     if not isinstance(found, dict):
-        raise UsageError("expected a JSON object", place=_PLACE, remedy=_REMEDY)
+        raise UsageError("expected a JSON object", place=place, remedy=_REMEDY)
     return found

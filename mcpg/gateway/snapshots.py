@@ -134,7 +134,11 @@ class Snapshot:
                 if hidden.name.casefold() == wanted.casefold():
                     return _make_hidden_fault(hidden)
             near = self.catalog.suggest(wanted)
-            remedy = f"did you mean {' or '.join(near)}?" if near else "search for it first"
+            remedy = (
+                f"did you mean {' or '.join(near)}?"
+                if near
+                else "check the name, or search for the tool"
+            )
             return Fault(FaultCode.NOT_FOUND, f"no tool is called {wanted[:_SHOWN]!r}", remedy)
         ids = ", ".join(one.id for one in found[:_NAMED])
         message = f"{wanted[:_SHOWN]!r} is the name of {len(found)} tools"

@@ -23,7 +23,7 @@ from typing import Any, Self
 from urllib.parse import urlsplit
 
 from mcpg.documents.model import ToolDocument
-from mcpg.errors import InputError, UsageError
+from mcpg.errors import InputError, UsageError, os_reason
 from mcpg.graph.cache import CachedGraph
 from mcpg.graph.sparql_worker import SparqlAnswer
 from mcpg.graph.terms import PREFIXES, unknown_names
@@ -139,7 +139,7 @@ class FederationProxy:
             if isinstance(reason, TimeoutError):
                 late = f"did not respond within {round(seconds, 1):g} seconds"
                 raise _EndpointFailedError(late) from None
-            raise _EndpointFailedError(f"cannot be reached: {type(reason).__name__}") from None
+            raise _EndpointFailedError(f"cannot be reached: {os_reason(reason)}") from None
 
 
 def check_endpoint(address: str) -> str:

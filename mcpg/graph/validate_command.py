@@ -21,7 +21,8 @@ from mcpg.cli.render import RecordListing, write_listing
 from mcpg.cli.terminal import one_line
 from mcpg.documents.front_matter import MAX_FRONT_MATTER
 from mcpg.documents.markdown import collect_targets, with_pages
-from mcpg.errors import Severity
+from mcpg.errors import NotFoundError, Severity
+from mcpg.files import exists
 from mcpg.graph import commands
 from mcpg.graph.validation import DEFAULT_TIMEOUT
 from mcpg.show.blocks import CodeSpan, Column, Table
@@ -67,6 +68,9 @@ def validate(
     Without --reader, like `mcpg graph validate`. With --reader dotnet, exits 1 if the .NET gateway
     would refuse or misread something.
     """
+    if not exists(file):
+        message = f"there is no bundle, folder or manifest called {file[:80]!r}"
+        raise NotFoundError(message, place="FILE", remedy="check the path")
     if reader is None:
         return commands.validate(
             output, bundle=[file], shapes=shapes, timeout=timeout, strict=strict, form=form

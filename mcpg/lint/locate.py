@@ -470,7 +470,7 @@ def _parse_values(text: str) -> JsonValue:
         try:
             found: JsonValue = json.loads(text, strict=False)
         except (ValueError, RecursionError) as fault:
-            raise SourceError(f"is no JSON: {fault}") from fault
+            raise SourceError(f"is not JSON: {fault}") from fault
         return found
     matter = _FRONT_MATTER.match(text.replace("\r\n", "\n"))
     return load_yaml(matter[1] if matter else text, "")

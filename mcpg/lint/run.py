@@ -81,7 +81,7 @@ class _Suppressions:
                 if not find_codes(code):
                     yield Finding(
                         "M101",
-                        f"{code[:80]!r}, suppressed for {one.pattern!r}, is no rule",
+                        f"{code[:80]!r}, suppressed for {one.pattern!r}, is not a rule",
                         suggestion="see `mcpg rule`",
                         spot=Location(one.place, text=code),
                     )

@@ -373,9 +373,9 @@ def _check_settings(settings: PostgresSettings) -> tuple[str, str, str]:
     asked = {"sslmode": settings.sslmode, "sslrootcert": settings.sslrootcert}
     given = {name: value for name, value in asked.items() if value is not None}
     misshapen = PostgresError(
-        "the connection string or the schema's name is not well formed",
-        remedy="write postgresql://user:password@host:port/database, with @ : / ? # % in user and "
-        "password percent-encoded",
+        "invalid connection string or schema name of PostgreSQL",
+        remedy="set MCPG_POSTGRES to postgresql://user:password@host:port/database, with @ : / ? #"
+        " % in user and password percent-encoded",
     )
     try:
         parts = conninfo_to_dict(settings.dsn)

@@ -514,7 +514,7 @@ def parse_lock(text: str, place: str) -> ApprovedTools:
     version = _SCHEMA.fullmatch(stated) if isinstance(stated, str) else None
     if version is None:
         remedy = "name a file that `mcpg lock` wrote"
-        raise InputError("is no lock file", place=place, remedy=remedy)
+        raise InputError("is not a lock file", place=place, remedy=remedy)
     if stated != SCHEMA:
         raise InputError(
             f"is a lock file of version {version[1]}; this mcpg reads version "

@@ -347,12 +347,12 @@ class Rewrite:
             message = f"the rewritten query had lost {names}"
             return *found, info(Code.QUERY_LITERALS_RESTORED, message)
         if self.status == RewriteStatus.FAILED:
-            message = f"the query was searched as it is: {self.reason}"
+            message = f"the query was not rewritten: {self.reason}"
             return (warning(Code.QUERY_NORMALIZATION_FAILED, message),)
         if self.status == RewriteStatus.REFUSED:
             message = f"the rewritten query is not used: {self.reason}"
             return (warning(Code.QUERY_NORMALIZATION_REFUSED, message),)
-        message = "the query was searched as it is: nothing is set up to rewrite it"
+        message = "the query was not rewritten: no language model is configured"
         is_missing = self.status == RewriteStatus.MISSING
         return (info(Code.QUERY_NORMALIZER_MISSING, message),) if is_missing else ()
 

@@ -380,7 +380,7 @@ class CandidateSelection:
         if ABSENT in documents:
             reason = "it has another catalog than this index: publish this one"
         if reason:
-            message = f"the source of candidates failed: {reason}; the engine looked for itself"
+            message = f"the candidate source failed: {reason}; searched the index instead"
             self.diagnostics = (warning(Code.CANDIDATES_FAILED, message),)
             return None
         visible = documents - self._excluded

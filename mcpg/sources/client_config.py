@@ -331,7 +331,7 @@ def server_at(argument: str, live: Live) -> Server:
         if not words or not words[0] or "\0" in line:
             raise UsageError(
                 "no command follows, or its quotes do not match",
-                place=_STDIO_PREFIX,
+                place=_STDIO_PREFIX.rstrip(":"),
                 remedy="write 'stdio:COMMAND ARGUMENT ...' in one pair of quotes",
             )
         place, args = f"{_STDIO_PREFIX}{PurePath(words[0]).name}", tuple(words[1:])

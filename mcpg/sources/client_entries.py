@@ -143,7 +143,7 @@ def make_client_entry(server: ListedServer) -> ClientEntry:
             f"cannot be used: {'; '.join(faults)}", place=place, remedy="add it by hand"
         )
     if server.type != MCP_SERVER:
-        message, remedy = f"is no MCP server but {server.type!r}", "choose an MCP server"
+        message, remedy = f"is not an MCP server but {server.type!r}", "choose an MCP server"
     elif server.url:
         message = f"the catalog states no package or address, only {server.url}"
         remedy = "save what is there, and bundle that file"
@@ -182,7 +182,7 @@ def _check_address(url: str) -> str:
     plain = without_variables(url, "x")
     parts = split_address(plain) if plain.isascii() else None
     if parts is None or parts.scheme not in ("http", "https") or not parts.hostname:
-        raise _UnusableError(f"{url[:120]!r} is no address of HTTP")
+        raise _UnusableError(f"{url[:120]!r} is not an address of HTTP")
     if "@" in parts.netloc:
         raise _UnusableError("its address holds a user name or a password")
     host = parts.hostname.rstrip(".")
@@ -249,7 +249,7 @@ def _pin(package: JsonObject, kind: str, runner: _Runner) -> str:
     if kind == "oci" and host not in ("", "docker.io") and not name.startswith(f"{host}/"):
         name = f"{host}/{name}"
     if not runner.name.fullmatch(name):
-        raise _UnusableError(f"{name[:120]!r} is no name of a package of type {kind}")
+        raise _UnusableError(f"{name[:120]!r} is not a name of a package of type {kind}")
     name, _, tag = name.partition(":")
     version = tag or version
     if not runner.version.fullmatch(version):
@@ -272,7 +272,7 @@ def _words(package: JsonObject, key: str, entry: ClientEntry) -> Iterator[str]:
     for one in _inputs(package, key):
         name, hint = _text(one, "name"), _text(one, "valueHint")
         if one.get("type") == "named" and not name.startswith("-"):
-            raise _UnusableError(f"the argument {name[:80]!r} is no option")
+            raise _UnusableError(f"the argument {name[:80]!r} is not an option")
         _check_literal(name)
         is_flag = not one.keys() - {"type", "name", "description", "isRepeated"}
         if one.get("type") == "named" and (is_flag or one.get("format") == "boolean"):

@@ -146,7 +146,7 @@ class _CatalogReader:
             )
             self.noticed.append(warning(Code.SOURCE_INCOMPLETE, message, self.place))
         if page.get("collections"):
-            message = "`collections` is no member of a catalog any more, and is ignored"
+            message = "`collections` is not a member of a catalog any more, and is ignored"
             self.noticed.append(info(Code.SOURCE_SKIPPED, message, self.place))
 
     def _read_server(self, given: JsonObject, meta: JsonObject) -> ListedServer | None:

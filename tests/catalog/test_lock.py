@@ -378,9 +378,9 @@ _CONFLICT = TEXT.replace(
         ("", "mcpg.lock", "is empty", "restore the file"),
         ("{", "mcpg.lock:1:2", "invalid JSON", "restore the file"),
         (TEXT[:-40], "mcpg.lock", "invalid JSON", "restore the file"),
-        ("[]", "mcpg.lock", "is no lock file", "that `mcpg lock` wrote"),
-        ('{"version": 1}', "mcpg.lock", "is no lock file", "that `mcpg lock` wrote"),
-        (TEXT + TEXT, "mcpg.lock", "is no lock file", "that `mcpg lock` wrote"),
+        ("[]", "mcpg.lock", "is not a lock file", "that `mcpg lock` wrote"),
+        ('{"version": 1}', "mcpg.lock", "is not a lock file", "that `mcpg lock` wrote"),
+        (TEXT + TEXT, "mcpg.lock", "is not a lock file", "that `mcpg lock` wrote"),
         (
             TEXT.replace("lock-file/1", "lock-file/2"),
             "mcpg.lock",

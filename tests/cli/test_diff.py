@@ -175,8 +175,8 @@ def test_a_revision_is_compared(run: Callable[..., Run], sources: Path, path: st
         (("--base", "nowhere", "tools"), "git: "),
         (("--base", "--help", "tools"), "git: "),
         (("--base", "HEAD", "later"), "git: "),
-        (("--base", "HEAD", "tools", "later"), "the old catalogue is the new one as it was then"),
-        ((), "no old catalogue is named"),
+        (("--base", "HEAD", "tools", "later"), "compares one catalog with its earlier revision"),
+        ((), "the old catalog is missing"),
     ],
 )
 def test_revisions_that_are_none_are_named(

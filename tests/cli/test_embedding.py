@@ -299,7 +299,7 @@ def test_vectors_that_can_be_kept_nowhere_are_a_failure(
     [
         (("--embed", "-o", "-"), "standard output has none"),
         (("--embed-with", "local"), "add --embed"),
-        (("--embed", "--embed-with", "none"), "nobody is to make vectors"),
+        (("--embed", "--embed-with", "none"), "no embedding provider is selected"),
         (("--embed", "--embed-with", "nobody"), "unknown embedding provider"),
     ],
 )

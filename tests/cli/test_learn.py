@@ -253,9 +253,9 @@ def test_what_is_to_be_forgotten_goes(run: Runner, folder: Path) -> None:
         (("calls.jsonl", "-o", "-"), "standard output takes the report"),
         (("--forget-before", "soon"), "'soon' is not a date"),
         (("calls.jsonl", "--forget", "shipment_creat"), "did you mean 'shipment_create'?"),
-        (("--forget", "x"), "nothing is known of 'x'"),
+        (("--forget", "x"), "no calls of 'x' are recorded"),
         (("calls.jsonl", "-b", "missing.mdld"), "there is no bundle"),
-        (("calls.jsonl", "-o", "calls.jsonl"), "is no file of observed calls"),
+        (("calls.jsonl", "-o", "calls.jsonl"), "is not a file of observed calls"),
     ],
 )
 def test_bad_usage_is_told(run: Runner, arguments: tuple[str, ...], message: str) -> None:

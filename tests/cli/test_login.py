@@ -112,7 +112,7 @@ def test_a_server_of_the_configuration_file(
         (["other", "nowhere.json"], "nowhere.json: there is no such file"),
         (["other"], "name an address, or the file that names the server"),
         (["https://example.com", "--timeout", "0"], "0 s is out of range"),
-        (["https://example.com", "--port", "70000"], "70000 is no port"),
+        (["https://example.com", "--port", "70000"], "70000 is not a port"),
         (["http://example.com/mcp"], "a login would be sent over the network unencrypted"),
     ],
 )

@@ -134,6 +134,7 @@ TABLES: dict[str, dict[str, Case]] = {
         "not a timeout": variable("MCPG_INVOKE_TIMEOUT", "soon", "invoke", "isleap", *PYTHON),
         "an unknown store": variable("MCPG_STORE", "sqlit", "search", "x", "--strategy", "auto"),
         "a missing bundle": variable("MCPG_BUNDLE", "nothing.mdld", "list"),
+        "not a connection string": variable("MCPG_POSTGRES", "garbage", "publish"),
         "not yes or no": variable("MCPG_NORMALIZE", "perhaps", "search", "x"),
     },
     "client": {
@@ -260,6 +261,20 @@ TABLES: dict[str, dict[str, Case]] = {
         "an unknown tool": words("show", "shipment_statsu"),
         "an unknown cache": words("cache", "clean"),
         "a missing file": words("list", "-b", "nothing.mdld"),
+        "one missing file of two": words(
+            *("search", "shipment", "--format", "ids", "-b", "tools", "-b", "nothing.mdld")
+        ),
+        "nothing to validate": words("validate", "nothing.mdld"),
+        "no command": words("bundle", "stdio:", "-o", "new.mdld"),
+        "no provider": words("bundle", "tools", "--embed", "--embed-with", "none"),
+        "no old catalog": words("diff"),
+        "a drop from nothing": words("eval", "q.jsonl", "--max-drop", "0.1"),
+        "a header for files": words("bundle", "tools", "--header", "A: b"),
+        "no goal": words("plan"),
+        "a limit above the maximum": words("search", "shipment", "-n", "100", "--format", "ids"),
+        "a closed endpoint": words(
+            *("graph", "search", "x", "--federate", "--endpoint", "http://127.0.0.1:9/sparql")
+        ),
     },
     "turtle": {
         "not Turtle": (

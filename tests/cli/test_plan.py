@@ -83,7 +83,7 @@ def test_a_plan_needs_a_goal(graph: Path, run: Callable[..., Run]) -> None:
     refused = run("plan")
 
     assert refused.code == 2
-    assert "there is no goal" in refused.err
+    assert "the goal is missing" in refused.err
 
 
 def test_a_goal_that_nothing_fits_is_told(graph: Path, run: Callable[..., Run]) -> None:

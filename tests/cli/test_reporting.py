@@ -39,7 +39,7 @@ def test_a_report_replaces_a_report(folder: Path, run: Callable[..., Run]) -> No
     refused = run("explain", "invoice", "--html", "report.html")
     assert refused.code == 2
     assert refused.out == ""
-    assert "report.html: the file exists and is no report of mcpg" in refused.err
+    assert "report.html: the file exists and is not a report of mcpg" in refused.err
     assert "hint: name another file" in refused.err
     assert "mine" in file.read_text()
 
@@ -91,7 +91,7 @@ def test_an_evaluation_has_a_report(folder: Path, run: Callable[..., Run]) -> No
     refused = run("eval", "queries.jsonl", "--html", "report.html")
     assert refused.code == 2
     assert refused.out == ""
-    assert "is no report of mcpg" in refused.err
+    assert "is not a report of mcpg" in refused.err
     assert run("eval", "queries.jsonl", "--html", "report.html", "--force").code == 0
     assert "mine" not in (folder / "report.html").read_text("utf-8")
 

@@ -205,7 +205,7 @@ def test_locks_that_cannot_be_used(tmp_path: Path) -> None:
     with pytest.raises(NotFoundError):
         SyncGateway([], lock=tmp_path / "mcpg.lock")
     (tmp_path / "mcpg.lock").write_text("{}")
-    with pytest.raises(InputError, match="is no lock file"):
+    with pytest.raises(InputError, match="is not a lock file"):
         Gateway([], lock=str(tmp_path / "mcpg.lock"))
     with pytest.raises(UsageError, match="unknown value 'accept'"):
         ToolLock(ApprovedTools(), "mcpg.lock", "accept")  # type: ignore[arg-type]

@@ -145,6 +145,6 @@ def _fit_bytes(result: AskResult, write: Callable[[AskResult], str], most: int) 
 def _read_pattern(text: str) -> IntentPattern:
     intent, sign, template = text.partition("=")
     if not sign:
-        message = f"{text[:80]!r} is no pattern of a question"
+        message = f"{text[:80]!r} is not a pattern"
         raise UsageError(message, place="--pattern", remedy="write INTENT=TEMPLATE")
     return IntentPattern(template.strip(), intent.strip())

@@ -190,7 +190,7 @@ def _check_options(chosen: BundleOptions, target: str) -> None:
         )
     if chosen.watch and (chosen.compares or is_sent or STDOUT in (chosen.sources or ())):
         raise UsageError(
-            "only a bundle in a file can be kept up to date, from sources that can be read again",
+            "needs a bundle in a file, and sources that can be read again",
             place="--watch",
             remedy="leave out --check, --diff and -",
         )

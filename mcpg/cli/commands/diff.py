@@ -170,22 +170,22 @@ def _compare(
 def _name_catalogues(chosen: DiffOptions, settings: Settings) -> tuple[str, str]:
     """Return what the catalogues are called; with `--base`, the only one named is the new one."""
     if chosen.base is not None and chosen.after is not None:
-        message = "with a revision the old catalogue is the new one as it was then"
-        remedy = "name the new catalogue alone, or leave out --base"
+        message = "--base compares one catalog with its earlier revision"
+        remedy = "name only the new catalog, or leave out --base"
         raise UsageError(message, place="--base", remedy=remedy)
     new = chosen.before if chosen.base is not None else chosen.after
     if new is None:
         found = settings.bundles()
         if len(found) > 1:
             raise UsageError(
-                "the settings name several catalogues", place="AFTER", remedy="name the new one"
+                "the settings name several catalogs", place="AFTER", remedy="name the new one"
             )
         new = relative_path(str(found[0].value))
     if chosen.base is not None:
         return f"{chosen.base}:{new}", new
     if chosen.before is None:
         remedy = "name a bundle, a folder or a manifest, or a revision of git with --base"
-        raise UsageError("no old catalogue is named", place="BEFORE", remedy=remedy)
+        raise UsageError("the old catalog is missing", place="BEFORE", remedy=remedy)
     return chosen.before, new
 
 
@@ -295,7 +295,7 @@ def _git(folder: Path, *arguments: str) -> bytes:
         )
     except FileNotFoundError:
         raise NotFoundError(
-            "git is not installed", place="--base", remedy="name the old catalogue itself"
+            "git is not installed", place="--base", remedy="name a bundle, a folder or a manifest"
         ) from None
     except subprocess.TimeoutExpired:
         raise NotFoundError(f"git did not answer in {_SECONDS} s", place="--base") from None

@@ -250,8 +250,8 @@ class _Session:
         found = {text: find_texts(self.plan, text) for text in texts}
         for text, entries in found.items():
             if not entries:
-                message = f"no generated text is {text[:80]!r}"
-                raise NotFoundError(message, place=place, remedy="see --review, and the files")
+                message = f"there is no generated text {text[:80]!r}"
+                raise NotFoundError(message, place=place, remedy="see --review for texts")
             if promotes and len(entries) > 1:
                 keys = ", ".join(entry.key for entry, _ in entries[:4])
                 remedy = "move it by hand, and remove it from the others"
@@ -294,8 +294,9 @@ class _Session:
         if self.chosen.answers:
             answers = [*find_answers(_read_answers(self.chosen.answers))]
             if not answers:
-                message = "holds no answer: JSON with a member `tools`"
-                raise SourceError(message, place=self.chosen.answers)
+                message = "contains no answer, a JSON object with `tools`"
+                remedy = "save the responses of the model to the prompts of --print-prompt"
+                raise SourceError(message, place=self.chosen.answers, remedy=remedy)
             writing.take(answers, tools)
         elif prompts:
             return self.send(writing, prompts)

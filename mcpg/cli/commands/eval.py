@@ -126,7 +126,9 @@ def run(output: Output, chosen: EvalOptions) -> int:
     """
     if chosen.drop and chosen.baseline is None:
         remedy = "name an earlier report with --baseline"
-        raise UsageError("there is nothing to have fallen from", place="--max-drop", remedy=remedy)
+        raise UsageError(
+            "there is no earlier report to compare with", place="--max-drop", remedy=remedy
+        )
     given = ((MIN, chosen.minimum), (MAX, chosen.maximum), (MAX_DROP, chosen.drop))
     bounds = tuple(
         bound for kind, texts in given for text in texts or () for bound in parse_bounds(kind, text)

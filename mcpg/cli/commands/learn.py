@@ -147,7 +147,7 @@ def _learn(chosen: LearnOptions, target: str, day: str, settings: Settings, outp
     observed = since(observed, day) if day else observed
     if chosen.traces and not (lesson.observed.sessions or lesson.skipped):
         output.diagnostics(lesson.diagnostics)
-        remedy = "see the format of recorded calls, or record some: `mcpg serve --record-calls`"
+        remedy = "record calls with `mcpg serve --record-calls FILE`; format: docs/how-to/learn.md"
         output.error("no call could be used: nothing was written", remedy=remedy)
         return ExitCode.FINDINGS
     data = encode(observed).encode()
@@ -235,7 +235,9 @@ def _drop_forgotten(
         if not found:
             close = suggest(tool, names)
             remedy = f"did you mean {close[0]!r}?" if close else "use the id of a tool"
-            raise NotFoundError(f"nothing is known of {tool!r}", place="--forget", remedy=remedy)
+            raise NotFoundError(
+                f"no calls of {tool!r} are recorded", place="--forget", remedy=remedy
+            )
         gone |= found
     return without_tools(observed, gone) if gone else observed
 

@@ -82,7 +82,7 @@ def run(
         raise UsageError(message, place="--timeout", remedy=remedy)
     if not 0 <= port <= _MOST_PORT:
         remedy = f"give a number from 1 to {_MOST_PORT}, or 0 for any"
-        raise UsageError(f"{port} is no port", place="--port", remedy=remedy)
+        raise UsageError(f"{port} is not a port", place="--port", remedy=remedy)
     show = partial(_show_address, output=output, opens=not no_browser)
     found = find_server(server, configuration)
     chosen = LoginOptions(show, port, timeout, scope=scope.strip())

@@ -75,7 +75,9 @@ def run(output: Output, *, form: str, **asked: Any) -> int:
     question = Question.of({"min_score": None, **asked})
     arguments = make_search_arguments(question)
     if not arguments["query"]:
-        raise UsageError("there is no goal", remedy="say what is to be reached")
+        raise UsageError(
+            "the goal is missing", remedy="describe it, as in `mcpg plan refund an order`"
+        )
     engine = open_engine(question.settings, output)
     chosen = {name: arguments[name] for name in _ARGUMENTS}
     chosen["context_tools"] = question.context_tools

@@ -62,7 +62,7 @@ def run(
         output.text(rule_page(rules[0]))
     else:
         remedy = "use text, markdown or json"
-        raise UsageError("one rule is no list", place="--format", remedy=remedy)
+        raise UsageError("one rule is not a list", place="--format", remedy=remedy)
     return ExitCode.DONE
 
 

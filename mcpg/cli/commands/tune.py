@@ -181,12 +181,12 @@ def _read(path: str) -> Bundle:
     """Read the bundle that is to carry what is fitted."""
     advice = f"bundle it first: `mcpg bundle {path} -o graph.mdld`"
     if is_folder(path):
-        raise InputError("a folder cannot carry a ranking", place=path, remedy=advice)
+        raise InputError("a folder cannot store a ranking", place=path, remedy=advice)
     try:
         return read_bundle(path)
     except InputError as fault:
         raise InputError(
-            f"only a bundle can carry a ranking: {fault.message}", place=fault.place, remedy=advice
+            f"only a bundle can store a ranking: {fault.message}", place=fault.place, remedy=advice
         ) from fault
 
 

@@ -106,7 +106,8 @@ def _remote_rows(endpoint: str, query: str, limits: Limits) -> RemoteRows:
         with SparqlEndpoint((), services=(endpoint,), limits=limits) as remote:
             answer = remote.query(at_endpoint(query, endpoint))
     except McpgError as fault:
-        message = f"{endpoint} could not be searched: {fault.message}"
+        is_named = endpoint in fault.message
+        message = fault.message if is_named else f"{endpoint}: {fault.message}"
         return RemoteRows(
             endpoint, diagnostics=(error(Code.GRAPH_SEARCH_FAILED, message),), failed=True
         )

@@ -130,7 +130,7 @@ class PrivateKey(_OwnClient, PrivateKeyJWTOAuthProvider):
             return await given.create_assertion_provider()(audience)
         except (PyJWTError, ValueError, TypeError):  # their texts may quote the key
             raise ServerError(
-                f"private key of the client is no key in PEM for the algorithm {oauth.algorithm}"
+                f"private key of the client is not a key in PEM for the algorithm {oauth.algorithm}"
             ) from None
 
 

@@ -223,11 +223,11 @@ def test_an_assertion_lets_in(realm: Realm, tmp_path: Path, method: str, *, is_f
     [
         (
             {"private_key": "marker-no-key"},
-            "private key of the client is no key in PEM for the algorithm ES256",
+            "private key of the client is not a key in PEM for the algorithm ES256",
         ),
         (
             {"algorithm": "RS256"},
-            "private key of the client is no key in PEM for the algorithm RS256",
+            "private key of the client is not a key in PEM for the algorithm RS256",
         ),
         ({"client_id": "other"}, "authorisation server granted no token (HTTP status 401)"),
         (
