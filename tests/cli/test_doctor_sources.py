@@ -141,7 +141,7 @@ def test_sources_that_fail(folder: Path, examine: Examine) -> None:
     said = {name.removeprefix("source "): one["message"] for name, one in checks.items()}
     assert said["silent"] == "no response within 0.5 s"
     assert said["error"] == "server responded with error -32005"
-    assert said["gone"] == "program 'program' cannot be started: no such file or directory"
+    assert said["gone"] == "command 'program' cannot be started: no such file or directory"
     assert said["web"] == "http://127.0.0.1:1: server cannot be reached: connection refused"
     assert "`MCPG_TEST_MISSING` is not set" in said["unset"]
     assert "no such file" in said["none"]

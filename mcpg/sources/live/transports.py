@@ -392,9 +392,9 @@ async def _start_program(server: StdioServer, env: Mapping[str, str]) -> Process
     except (OSError, ValueError) as fault:
         reason = getattr(fault, "strerror", None) or "command or environment is not text"
         name, _ = redact(
-            PurePath(server.command).name[:80], server.variables.values(), server.named_secrets
+            PurePath(server.command).name, server.variables.values(), server.named_secrets
         )
-        raise ServerError(f"program {name!r} cannot be started: {reason.lower()}") from None
+        raise ServerError(f"command {name!r} cannot be started: {reason.lower()}") from None
     return process
 
 

@@ -134,7 +134,7 @@ def test_servers_that_fail_do_not_hinder_the_others() -> None:
         "mcp.json: flood": "response is larger than 32 MB",
         "mcp.json: invalid": "invalid MCP response",
         "mcp.json: error": "server responded with error -32005",
-        "mcp.json: missing": "program 'program' cannot be started: no such file or directory",
+        "mcp.json: missing": "command 'program' cannot be started: no such file or directory",
         "mcp.json: nobody": ("http://127.0.0.1:1: server cannot be reached: connection refused"),
     }
 
