@@ -198,7 +198,7 @@ def test_all_servers_fail(folder: Path, home: Path, run: Callable[..., Run]) -> 
     assert "server exited (code 3)" in done.err
     refused = "http://127.0.0.1:9: server cannot be reached: connection refused"
     assert f"{refused} (~/{CLAUDE}: gone)" in done.err.replace(os.path.relpath(home), "~")
-    assert "program 'absent-server' cannot be started: no such file or directory" in done.err
+    assert "command 'absent-server' cannot be started: no such file or directory" in done.err
     assert "nothing was written" in done.err
     assert SECRET not in done.err
     assert files_below(folder) == {}
