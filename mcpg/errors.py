@@ -119,6 +119,7 @@ class Code:
     SKILL_DIGEST_MISMATCH = "skill_digest_mismatch"
     PLUGIN_FAILED = "plugin_failed"
     TOOLS_STALE = "tools_stale"
+    SERVERS_STARTING = "servers_starting"
     TOOL_INVALID = "tool_invalid"
     SCHEMA_INCOMPLETE = "schema_incomplete"
     TOOL_REPEATED = "tool_repeated"
@@ -269,6 +270,7 @@ REMEDIES = {
     Code.SKILL_LEFT_OUT: "Correct it on the server; its other skills are served.",
     Code.SKILL_DIGEST_MISMATCH: "Have the server list the digests of what it serves.",
     Code.TOOLS_STALE: "Fix the source, or remove its tools with `--allow-missing`.",
+    Code.SERVERS_STARTING: "Search again if the right tool is missing.",
     Code.KEY_REPEATED: "Keep one of them.",
     Code.KEY_UNKNOWN: "Correct the key; near ones are suggested.",
     Code.PREFIX_UNKNOWN: "Correct the prefix, or declare it in `rdf_prefixes`.",

@@ -22,7 +22,7 @@ from mcpg.caching.build_cache import (
     save_build_cache,
 )
 from mcpg.caching.build_pool import COLLECTED_AFTER, Workers, processors
-from mcpg.catalog.model import SourceDocument
+from mcpg.catalog.model import SourceDocument, SourceKind, Tool
 from mcpg.cli.environment import SOURCES, cache_folder, relative_path
 from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.locks import LockGuard
@@ -36,6 +36,7 @@ from mcpg.documents.writer import DRAFTED
 from mcpg.engine.loading import (
     assembly_sections,
     choose_ranking,
+    load,
     ranking_json,
     report_ignored_model,
     with_graphs_read,
@@ -67,7 +68,7 @@ from mcpg.sources import SourceBatch, is_failure, read_sources, source_signature
 from mcpg.sources.client_config import Live
 from mcpg.sources.live import query_servers
 from mcpg.sources.model import FailedSource
-from mcpg.sources.read import REGISTERED, find_kind
+from mcpg.sources.read import FILE, FOLDER, REGISTERED, find_kind
 from mcpg.sources.registry import FileSource, ServerSource
 from mcpg.values import format_count
 
@@ -348,11 +349,15 @@ class BuildCacheSession:
 _LAYOUT = 2
 
 
-def cache_entry(signature: str, assembly: Assembly, report: Mapping[str, Any]) -> BuildStamp:
+def cache_entry(
+    signature: str, files: str, assembly: Assembly, report: Mapping[str, Any]
+) -> BuildStamp:
     """Return what this run shall leave."""
     noticed = assembly.diagnostics
-    is_silent = all(item.severity == Severity.INFO for item in noticed)
-    return BuildStamp(signature if is_silent else "", len(noticed), report)
+    severities = {item.severity for item in noticed}
+    signature = signature if severities <= {Severity.INFO} else ""
+    files = "" if Severity.ERROR in severities else files
+    return BuildStamp(signature, len(noticed), report, files)
 
 
 @reduced_gc()
@@ -472,6 +477,25 @@ class BuildSources:
         signature = source_signature(self.paths, source_id=given, exclude=[target])
         return f"{signature} {_LAYOUT}" if signature else ""
 
+    def sign_files(self, target: str) -> str:
+        """Sign the files that decide on the tools of servers in the bundle *target*.
+
+        It is "" without a configuration file, and when something cannot be signed.
+        """
+        if not self._used:
+            return ""
+        given = repr((self.source_id, [(one.name, one.entry) for one in self._used]))
+        paths = [one for one in self.paths if find_kind(one).name in {FILE, FOLDER}]
+        return source_signature(paths, source_id=given, exclude=[target]) or ""
+
+    def find_built_tools(self, bundle: str) -> tuple[Tool, ...]:
+        """Return the tools of servers in *bundle*, none unless it was built of the same files."""
+        signature = self.sign_files(bundle)
+        if not signature or build_stamp(bundle).files != signature:
+            return ()
+        live = {SourceKind.STDIO_MCP, SourceKind.HTTP_MCP}
+        return tuple(one for one in load(bundle).catalog.tools if one.source_kind in live)
+
     @property
     def watched_paths(self) -> tuple[str, ...]:
         files = dict.fromkeys(str(one.file) for one in self._entries)
@@ -488,11 +512,15 @@ class BuildSources:
         tell: Callable[[int, int], None],
         exclude: Collection[str | Path],
         memo: BuildCache = NO_BUILD_CACHE,
+        built: Sequence[Tool] = (),
     ) -> SourceBatch:
-        """Read all sources; progress with servers goes to *tell*."""
+        """Read all sources; progress with servers goes to *tell*.
+
+        Servers of a configuration file are not queried if their tools are *built* already.
+        """
         live = self.options.live(tell)
         if self._entries:
-            return self._read_configured(live, exclude, memo)
+            return self._read_configured(live, exclude, memo, built)
         # One byte more than is accepted, so that too much is noticed without reading it all.
         return read_sources(
             self.paths,
@@ -505,7 +533,11 @@ class BuildSources:
         )
 
     def _read_configured(
-        self, live: Live, exclude: Collection[str | Path], memo: BuildCache
+        self,
+        live: Live,
+        exclude: Collection[str | Path],
+        memo: BuildCache,
+        built: Sequence[Tool],
     ) -> SourceBatch:
         sources, noticed = open_entries(
             [one.as_read() for one in self._entries],
@@ -529,8 +561,13 @@ class BuildSources:
                 memo=memo,
             )
             parts.append(found)
-        timeouts = [one.timeout for one in servers]
-        parts.append(query_servers([one.server for one in servers], live, timeouts=timeouts))
+        if built:
+            read = {tool.key for part in parts for tool in part.tools}
+            kept = tuple(tool for tool in built if tool.key not in read)
+            parts.append(SourceBatch(tools=kept, sources=len(servers)))
+        else:
+            timeouts = [one.timeout for one in servers]
+            parts.append(query_servers([one.server for one in servers], live, timeouts=timeouts))
         return SourceBatch.join(parts)
 
     def _find_unusable(

@@ -311,11 +311,14 @@ class BuildStamp:
             them is to be repeated every time.
         noticed: Number of diagnostics.
         report: The facts that were reported about the bundle.
+        files: Signature of all that is in files, among it how servers are reached; empty when the
+            sources have none, or when one of them failed.
     """
 
     signature: str
     noticed: int
     report: Mapping[str, Any]
+    files: str = ""
 
     def section(self) -> Section:
         return Section(_SECTION, "B", json.dumps(to_json(self)).encode())

@@ -611,13 +611,6 @@ def keyword(parameter: CommandParameter) -> inspect.Parameter:
     )
 
 
-def confirm(question: str, place: str, remedy: str) -> bool:
-    """Ask the person at the terminal; where there is none, *remedy* says what to do instead."""
-    if not (is_terminal(sys.stdin) and is_terminal(sys.stderr)):
-        raise UsageError("there is no terminal to confirm on", place=place, remedy=remedy)
-    return typer.confirm(question, err=True)
-
-
 class HelpfulGroup(_ShowsHelp, TyperGroup):
     """A group of commands whose help is plain text."""
 

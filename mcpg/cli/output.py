@@ -6,7 +6,7 @@ import errno
 import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -68,6 +68,7 @@ class Output(Screen):
         self.quiet = quiet
         self.verbose = verbose
         self.debug = debug
+        self._reported: set[Diagnostic] = set()
 
     def text(self, text: str) -> None:
         """Write *text*, which must be safe already, and a line end as data."""
@@ -113,11 +114,16 @@ class Output(Screen):
             self.raw_error(f"  hint: {one_line(remedy)}\n")
 
     def diagnostics(self, items: Iterable[Diagnostic]) -> None:
-        """Write *items* to standard error, folding many of one kind unless verbose."""
+        """Write *items* to standard error, folding many of one kind unless verbose.
+
+        Information is written once a run.
+        """
         told: dict[tuple[str, str], int] = {}
         for item in items:
-            if self.quiet and item.severity == Severity.INFO:
-                continue
+            if item.severity == Severity.INFO:
+                if self.quiet or item in self._reported:
+                    continue
+                self._reported.add(item)
             kind = item.code, item.severity
             told[kind] = told.get(kind, 0) + 1
             if self.verbose or told[kind] <= _SAME_KIND_LIMITS[item.severity]:
@@ -147,16 +153,23 @@ class Output(Screen):
         with _guarded_data() as stream:
             stream.flush()
 
-    def progress(self, what: str) -> AbstractContextManager[Status | None]:
+    @contextmanager
+    def progress(self, what: str) -> Iterator[Status | None]:
         """Show *what* goes on for as long as the block runs; only on a terminal, unless quiet."""
         if self.quiet or not is_terminal(sys.stderr):
-            return nullcontext()
+            yield None
+            return
         from rich.console import Console  # noqa: PLC0415 - rich only where somebody looks
         from rich.text import Text  # noqa: PLC0415 - as above
 
         # As a text, since rich reads markup in what is a mere string.
         is_plain = not self.is_colored(sys.stderr)
-        return Console(stderr=True, no_color=is_plain).status(Text(f"{what}..."))
+        with Console(stderr=True, no_color=is_plain).status(Text(f"{what}...")) as shown:
+            _shown.append(shown)
+            try:
+                yield shown
+            finally:
+                _shown.remove(shown)
 
     @contextmanager
     def counting(self, what: str) -> Iterator[Callable[[int, int], None]]:
@@ -170,6 +183,21 @@ class Output(Screen):
                     shown.update(Text(f"{what} {done:,} of {of:,}..."))
 
             yield tell
+
+
+_shown: list[Status] = []
+
+
+@contextmanager
+def pause_progress() -> Iterator[None]:
+    """Hide the progress that is shown while a question is asked."""
+    for one in _shown:
+        one.stop()
+    try:
+        yield
+    finally:
+        for one in _shown:
+            one.start()
 
 
 @contextmanager

@@ -27,7 +27,8 @@ from pydantic import (
 from pydantic.json_schema import models_json_schema
 from pydantic_core import ErrorDetails, PydanticCustomError
 
-from mcpg.cli.environment import SOURCES, VIEWS, login_folder, relative_path
+from mcpg.cli.environment import SOURCES, VIEWS, cache_folder, login_folder, relative_path
+from mcpg.cli.prompts import find_asker
 from mcpg.cli.setting_models import (
     UNSET,
     Configuration,
@@ -650,4 +651,12 @@ class ServerOptions:
                 tell(done, of)
 
         seconds = self.seconds or DEFAULT_TIMEOUT
-        return Live(os.environ, self._headers, seconds, note_progress, login_folder())
+        return Live(
+            os.environ,
+            self._headers,
+            seconds,
+            note_progress,
+            login_folder(),
+            find_asker(),
+            cache_folder(),
+        )

@@ -8,12 +8,12 @@ import time
 from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
 from contextlib import AsyncExitStack, nullcontext
 from copy import copy
-from dataclasses import replace
+from dataclasses import is_dataclass, replace
 from functools import partial, wraps
 from os import PathLike
 from pathlib import Path
 from types import NoneType
-from typing import Any, Concatenate, ParamSpec, Self, TypeAlias, TypedDict, TypeVar, Unpack
+from typing import Any, Concatenate, ParamSpec, Self, TypeAlias, TypedDict, TypeVar, Unpack, cast
 from uuid import uuid4
 
 import anyio
@@ -22,11 +22,13 @@ import anyio.to_thread
 from mcpg.catalog.model import Tool
 from mcpg.engine.engine import Engine
 from mcpg.errors import (
+    Code,
     Diagnostic,
     McpgError,
     NotFoundError,
     UsageError,
     check_kind,
+    warning,
     wrong_type,
 )
 from mcpg.gateway.calls import CallRecorder, Fault, Invoked, Limits, RecordedCall
@@ -46,13 +48,14 @@ from mcpg.gateway.sessions import Sessions
 from mcpg.gateway.skills import find_local_skills
 from mcpg.gateway.snapshots import IndexManager, OnIndex, Snapshot
 from mcpg.gateway.views import View
-from mcpg.review.lock_sources import ToolLock
+from mcpg.review.lock_sources import OnChange, ToolLock
 from mcpg.search.caches import MemoryCache, NoCache
 from mcpg.search.observer import SUCCESS, GuardedObserver, InvokeFacts, Observer
 from mcpg.search.results import (
     DEFAULT_LIMIT,
     NONE,
     EngineServices,
+    SearchResult,
     Strategy,
     check_limit,
     check_text,
@@ -180,7 +183,10 @@ def _of_engine(
 
     @wraps(method, assigned=WRAPPED)
     async def answer(self: Gateway, /, *given: Given.args, **named: Given.kwargs) -> Answer:
-        engine = (await self._use()).engine
+        snapshot = await self._use()
+        engine = snapshot.engine
+        if snapshot.is_early:
+            return _mark_early(await self._in_thread(partial(method, engine, *given, **named)))
         if is_brief is None:
             return await self._in_thread(partial(method, engine, *given, **named))
         if engine is self._warm and is_brief(engine, *given, **named):
@@ -190,6 +196,22 @@ def _of_engine(
         return result
 
     return answer
+
+
+_STARTING = warning(
+    Code.SERVERS_STARTING,
+    "servers are still starting: their tools are those that were last known, and may have changed",
+)
+
+
+def _mark_early(result: Answer) -> Answer:
+    """Return the *result* of an engine whose servers have not responded yet, marked as such."""
+    marked: Any = result
+    if isinstance(result, SearchResult):
+        marked = result._replace(diagnostics=(*result.diagnostics, _STARTING))
+    elif is_dataclass(result) and hasattr(result, "diagnostics"):
+        marked = replace(marked, diagnostics=(*result.diagnostics, _STARTING))
+    return cast("Answer", marked)
 
 
 class Gateway:
@@ -337,7 +359,7 @@ class Gateway:
             group = await stack.enter_async_context(anyio.create_task_group())
             stack.callback(group.cancel_scope.cancel)
             self._manager = self._whole = IndexManager(
-                self._registry, self._plan, sessions.tools, group
+                self._registry, self._plan, sessions.tools, group, listings=self._live.listings
             )
             stack.callback(self._manager.close)
             self._manager.callbacks = self._callbacks
@@ -442,6 +464,7 @@ class Gateway:
             callbacks,
             self._whole,
             shown,
+            self._live.listings,
         )
         self._whole.callbacks.append(manager.follow)
         if self._stack is not None:
@@ -512,10 +535,21 @@ class Gateway:
         """Return the current snapshot; wait only for changes by the host itself."""
         return await self._require_manager().ready()
 
-    async def _use(self) -> Snapshot:
-        """Return the current snapshot for a request, which keeps lists of servers up to date."""
+    async def early_snapshot(self) -> Snapshot | None:
+        """Return the tools that servers had before, until they have responded; see `Live`."""
+        return await self._require_manager().early()
+
+    async def _use(self, *, for_call: bool = False) -> Snapshot:
+        """Return the current snapshot for a request, which keeps lists of servers up to date.
+
+        A call waits for what servers have now, if that has to be what was reviewed.
+        """
         self.sessions.uses += 1
-        return await self.snapshot()
+        graph = self._plan.graph
+        hides = isinstance(graph, FileGraph) and graph.on_change == OnChange.HIDE
+        waits = for_call and (hides or self._plan.lock is not None)
+        early = None if waits else await self.early_snapshot()
+        return early or await self.snapshot()
 
     async def list_tools(self, *, include_disabled: bool = False) -> tuple[Tool, ...]:
         """Return the tools in order of id, without those that are disabled by default."""
@@ -595,7 +629,7 @@ class Gateway:
         check_text("tool", tool)
         check_text("source_id", source_id)
         check_text("name", name)
-        snapshot = await self._use()
+        snapshot = await self._use(for_call=True)
         began, start = time.time(), time.perf_counter()
         observer = self._observer
         watched = GuardedObserver.of(observer).invoke() if observer else nullcontext()

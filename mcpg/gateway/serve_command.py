@@ -220,76 +220,88 @@ def register(app: typer.Typer) -> None:
     options.command(app, "serve", examples=EXAMPLES, more="docs/how-to/serve.md")(serve)
 
 
-def serve(
-    output: Output,
-    *,
-    sources: Sources = None,
-    bundle: Bundle = None,
-    graph: Graph = None,
-    on_change: Reaction = None,
-    locked: options.Locked = None,
-    http: HttpAddress = None,
-    stdio: Stdio = False,
-    allow_host: AllowHost = None,
-    view: ViewName = None,
-    expose: Expose = None,
-    pin: Pin = None,
-    about: About = None,
-    graph_tools: ShowGraphTools = None,
-    endpoint: Endpoint = None,
-    max_bytes: AnswerBytes = None,
-    max_result_bytes: ResultBytes = None,
-    max_requests: Requests = None,
-    max_sessions: MostSessions = None,
-    timeout: Timeout = None,
-    answer_timeout: AnswerTimeout = None,
-    record_calls: RecordCalls = None,
-    source_id: options.SourceId = None,
-    header: options.CallHeader = None,
-    allow_private: options.AllowPrivate = False,
-    server_timeout: options.ServerTimeout = None,
-    strategy: options.StrategyName = None,
-    fusion: options.Fusion = None,
-    embed_with: options.EmbedWith = None,
-    candidates: options.CandidateSource = None,
-    normalize: options.Normalize = None,
-    lexicon: options.Lexicon = None,
-) -> int:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServeOptions:
+    """What is served, to whom, and within which limits."""
+
+    sources: Sources = None
+    bundle: Bundle = None
+    graph: Graph = None
+    on_change: Reaction = None
+    locked: options.Locked = None
+    http: HttpAddress = None
+    stdio: Stdio = False
+    allow_host: AllowHost = None
+    view: ViewName = None
+    expose: Expose = None
+    pin: Pin = None
+    about: About = None
+    graph_tools: ShowGraphTools = None
+    endpoint: Endpoint = None
+    max_bytes: AnswerBytes = None
+    max_result_bytes: ResultBytes = None
+    max_requests: Requests = None
+    max_sessions: MostSessions = None
+    timeout: Timeout = None
+    answer_timeout: AnswerTimeout = None
+    record_calls: RecordCalls = None
+    source_id: options.SourceId = None
+    header: options.CallHeader = None
+    allow_private: options.AllowPrivate = False
+    server_timeout: options.ServerTimeout = None
+    strategy: options.StrategyName = None
+    fusion: options.Fusion = None
+    embed_with: options.EmbedWith = None
+    candidates: options.CandidateSource = None
+    normalize: options.Normalize = None
+    lexicon: options.Lexicon = None
+
+
+_SETTINGS = (
+    "bundle",
+    "strategy",
+    "fusion",
+    "embed_with",
+    "candidates",
+    "normalize",
+    "lexicon",
+    "http",
+    "allow_host",
+    "view",
+    "expose",
+    "pin",
+    "about",
+    "on_change",
+    "locked",
+    "graph_tools",
+    "max_bytes",
+    "max_result_bytes",
+    "max_requests",
+    "max_sessions",
+    "timeout",
+    "answer_timeout",
+    "record_calls",
+)
+"""The options that set a setting."""
+
+
+def serve(output: Output, chosen: ServeOptions) -> int:
     """Serve the tools of many servers as one MCP server.
 
     Clients see a few tools that find, describe and call the others. Tools of bundles and manifests
     cannot be called.
     """
-    settings = read_settings(
-        bundle=bundle,
-        strategy=strategy,
-        fusion=fusion,
-        embed_with=embed_with,
-        candidates=candidates,
-        normalize=normalize,
-        lexicon=lexicon,
-        http=http,
-        allow_host=allow_host,
-        view=view,
-        expose=expose,
-        pin=pin,
-        about=about,
-        on_change=on_change,
-        locked=locked,
-        graph_tools=graph_tools,
-        max_bytes=max_bytes,
-        max_result_bytes=max_result_bytes,
-        max_requests=max_requests,
-        max_sessions=max_sessions,
-        timeout=timeout,
-        answer_timeout=answer_timeout,
-        record_calls=record_calls,
-    )
-    shown = find_given(settings, SERVING_SETTINGS) | {"endpoints": tuple(endpoint or ())}
+    settings = read_settings(**{name: getattr(chosen, name) for name in _SETTINGS})
+    shown = find_given(settings, SERVING_SETTINGS) | {"endpoints": tuple(chosen.endpoint or ())}
     views = read_views(settings)
-    address = find_address(settings, is_stdio=stdio, views=views)
+    address = find_address(settings, is_stdio=chosen.stdio, views=views)
     wanted = GatewayRequest(
-        tuple(sources or ()), graph, source_id, header, server_timeout, allow_private
+        tuple(chosen.sources or ()),
+        chosen.graph,
+        chosen.source_id,
+        chosen.header,
+        chosen.server_timeout,
+        chosen.allow_private,
     )
     return serve_gateway(wanted, settings, shown, address, output, views)
 

@@ -7,17 +7,19 @@ import math
 from collections.abc import Awaitable, Callable, Hashable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from types import TracebackType
 from typing import Self, TypeVar
 
 import anyio
+import anyio.to_thread
 from anyio.abc import TaskGroup
 from mcp.shared.exceptions import MCPError
 
 from mcpg.errors import Code, Diagnostic, UsageError, error
 from mcpg.gateway.calls import CallError, FaultCode, Limits
 from mcpg.sources.client_config import HttpServer, Live, Server, StdioServer
-from mcpg.sources.live.client import AUTO, LEGACY, ServerTools, read_listing
+from mcpg.sources.live.client import AUTO, LEGACY, ServerTools, keep_listing, read_listing
 from mcpg.sources.live.connection import PING_SECONDS, ROOTS_CHANGED, ServerConnection
 from mcpg.sources.live.requests import (
     CallResult,
@@ -290,6 +292,9 @@ class Sessions:
                     answer = await self._learn(connection, connection.list_tools(seconds))
                     known.due = anyio.current_time() + self._choose_period(answer.ttl)
                     known.update(answer)
+                    if self._live.listings is not None:
+                        keep = partial(keep_listing, server, answer, self._live)
+                        await anyio.to_thread.run_sync(keep)
                     break
                 except NotProcessedError:
                     answer = _LOST

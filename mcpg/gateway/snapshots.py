@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -22,12 +22,13 @@ from mcpg.engine.loading import with_graphs_read
 from mcpg.errors import Code, Diagnostic, McpgError, UsageError, error
 from mcpg.gateway.calls import Fault, FaultCode
 from mcpg.gateway.index_build import BuiltIndex, IndexSpec, build, build_view, open_existing
-from mcpg.gateway.registry import GENERATED, SourceRegistry
-from mcpg.gateway.views import View
+from mcpg.gateway.registry import GENERATED, FileGraph, SourceReading, SourceRegistry
+from mcpg.gateway.views import View, name_server
 from mcpg.search.observer import GuardedObserver
 from mcpg.search.telemetry import build_facts
 from mcpg.sources import read_sources
 from mcpg.sources.client_config import Server
+from mcpg.sources.live.client import find_kept_listing
 from mcpg.sources.model import SourceBatch
 from mcpg.sources.python import read_functions
 from mcpg.sources.registry import FileSource, FunctionSource, ServerSource, Source, runs_tools
@@ -45,11 +46,14 @@ _MOST_GONE = 10_000
 """How many tools that are there no more keep their ids."""
 
 
+_EARLY = -1
+
+
 class Snapshot:
     """An index with the tools it was made of.
 
     Attributes:
-        version: Version of the registry that it shows.
+        version: Version of the registry that it shows, negative if no server has responded yet.
         built: What it was built of.
         engine: Engine of the index.
         diagnostics: Diagnostics of the build.
@@ -63,6 +67,11 @@ class Snapshot:
 
     def __repr__(self) -> str:
         return f"<Snapshot {self.version}: {format_count(self.tool_count, 'tool')}>"
+
+    @property
+    def is_early(self) -> bool:
+        """Whether its tools are those that servers had before this gateway was opened."""
+        return self.version == _EARLY
 
     @cached_property
     def catalog(self) -> Catalog:
@@ -175,6 +184,29 @@ async def read_into(registry: SourceRegistry, list_tools: ListTools) -> None:
             group.start_soon(read, source)
 
 
+def read_early(sources: Iterable[Source], plan: IndexSpec, folder: str) -> list[SourceReading]:
+    """Read *sources* without starting a server; none if nothing is known of any server.
+
+    The tools of a server are those that the graph states, or else its last list in *folder*.
+    """
+    stated: tuple[Tool, ...] = ()
+    if isinstance(plan.graph, FileGraph):
+        with suppress(McpgError):  # the build reports it
+            stated = plan.load(plan.graph.path).catalog.tools
+    readings: list[SourceReading] = []
+    is_known = False
+    for source in sources:
+        if isinstance(source, ServerSource):
+            own = tuple(one for one in stated if one.source_id in name_server(source))
+            kept = SourceBatch(tools=own) if own else find_kept_listing(source.server, folder)
+            batch = kept or SourceBatch()
+            is_known = is_known or bool(batch.tools)
+        else:
+            batch = _read(source)
+        readings.append(SourceReading(source, batch))
+    return readings if is_known else []
+
+
 def _read(source: FileSource | FunctionSource) -> SourceBatch:
     try:
         if isinstance(source, FileSource):
@@ -213,6 +245,8 @@ class IndexManager:
         callbacks: Called after each new snapshot.
         whole: Builds the snapshots of which this one shows a part; `None` to show everything.
         views: What it shows: what all of them do.
+        listings: The folder of last lists of tools, which are used until the first snapshot is
+            built; `None` to wait for that.
     """
 
     registry: SourceRegistry
@@ -222,6 +256,9 @@ class IndexManager:
     callbacks: list[OnIndex] = field(default_factory=list)
     whole: IndexManager | None = None
     views: tuple[View, ...] = ()
+    listings: str | None = None
+    _early: Snapshot | None = None
+    _lock: anyio.Lock = field(default_factory=anyio.Lock)
     _snapshot: Snapshot | None = None
     _failures: tuple[Diagnostic, ...] = ()
     _memo: StoredBuildCache = field(default_factory=StoredBuildCache)
@@ -254,6 +291,39 @@ class IndexManager:
         is_time = self._building is None and anyio.current_time() - self._finished > RETRY
         if is_time and (self.registry.retry() or self._failures):
             self.refresh()
+        return snapshot
+
+    async def early(self) -> Snapshot | None:
+        """Return a snapshot of tools that servers had before, until the first one is built.
+
+        It begins to build that one. `None` if there is a newer one, or nothing is known.
+        """
+        if self._snapshot is not None or self.listings is None:
+            return None
+        self.refresh()
+        async with self._lock:
+            if self._early is None and self.listings is not None:
+                with suppress(Exception):  # the build reports it
+                    self._early = await self._build_early(self.listings)
+                if self._early is None:
+                    self.listings = None
+        return self._early if self.current is None else None
+
+    async def _build_early(self, listings: str) -> Snapshot | None:
+        sources = self.registry.sources
+        readings = await _in_thread(partial(read_early, sources, self.plan, listings))
+        make = build
+        if self.whole is not None:
+            whole = await self.whole.early()
+            if whole is None:
+                return None
+            make = partial(build_view, whole.built, self.views)
+        if not readings:
+            return None
+        built = await _in_thread(partial(make, readings, self.plan, StoredBuildCache()))
+        snapshot = Snapshot(_EARLY, built)
+        tools = (await _in_thread(lambda: snapshot.catalog)).tools
+        self._named |= {tool.id: tool for tool in tools}  # clients may know them by these ids
         return snapshot
 
     def follow(self) -> None:
@@ -310,6 +380,7 @@ class IndexManager:
                 watched = GuardedObserver.of(observer).build() if observer else nullcontext()
                 with watched as report:
                     await read_into(self.registry, self.list_tools)
+                    plan = replace(plan, earlier=await _in_thread(self._earlier))
                     memo = self._memo.make_next()
                     built = await _in_thread(partial(make, self.registry.readings(), plan, memo))
                     if report is not None:
@@ -326,6 +397,7 @@ class IndexManager:
         else:
             self._failures = ()
             self._snapshot = Snapshot(version, built)
+        self._early = None
 
     def _earlier(self) -> tuple[Tool, ...]:
         """Return the tools of all snapshots so far, each with its id, the present ones first."""

@@ -17,6 +17,7 @@ from urllib.parse import unquote
 
 from mcpg.errors import Code, Diagnostic, SourceError, UsageError, error, info, warning
 from mcpg.net.addresses import split_address
+from mcpg.sources.client_inputs import AskUser, InputValues, find_inputs
 from mcpg.sources.server_entries import (
     CLIENTS_OWN,
     OAuth,
@@ -196,6 +197,8 @@ class Live:
         timeout: Seconds that each server has, above 0.
         told: Gets how many servers are done, and of how many.
         tokens: The folder in which logins are kept, `None` when there are none.
+        listings: The folder in which lists of tools are kept, `None` for none.
+        ask: Asks the user for an input, `None` where nobody can be asked.
     """
 
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -203,6 +206,8 @@ class Live:
     timeout: float = DEFAULT_TIMEOUT
     told: Callable[[int, int], None] | None = None
     tokens: str | None = field(default=None, repr=False)
+    ask: AskUser | None = None
+    listings: str | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,23 +234,23 @@ class LoginResult:
     tools: int
 
 
-_VARIABLE = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
+_VARIABLE = re.compile(
+    r"\$\{(?:(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?|input:([^}]{1,60}))\}"
+)
 _OTHER = re.compile(r"\$\{([^}]{0,60})\}")
 _OF_EDITORS = ("workspaceFolder", "workspaceFolderBasename", "userHome", "pathSeparator")
 
 
-def check_variables(text: str, place: str) -> None:
-    """Raise a `SourceError` where a `${...}` in *text* can be filled in from no environment."""
-    other = next((one for one in _OTHER.finditer(text) if not _VARIABLE.match(one[0])), None)
-    if other is not None:
-        what = "an environment variable reference"
-        if other[1].startswith("input:"):
-            what = "available: the client asks its user for it"
-        raise SourceError(
-            f"`{other[0]}` is not {what}",
-            place=place,
-            remedy="write `${NAME}` or `${env:NAME}` instead, and set that variable",
-        )
+def check_variables(text: str, place: str, *, has_inputs: bool = False) -> None:
+    """Raise a `SourceError` where a `${...}` in *text* is neither a variable nor an input."""
+    for one in _OTHER.finditer(text):
+        known = _VARIABLE.match(one[0])
+        if known is None or (known[3] and not has_inputs):
+            raise SourceError(
+                f"`{one[0]}` is not an environment variable reference",
+                place=place,
+                remedy="write `${NAME}` or `${env:NAME}` instead, and set that variable",
+            )
 
 
 def without_variables(text: str, stand_in: str = "") -> str:
@@ -254,21 +259,27 @@ def without_variables(text: str, stand_in: str = "") -> str:
 
 
 def expand(
-    text: str, environ: Mapping[str, str], place: str, used: dict[str, str] | None = None
+    text: str,
+    environ: Mapping[str, str],
+    place: str,
+    used: dict[str, str] | None = None,
+    inputs: InputValues | None = None,
 ) -> str:
-    """Fill in `${NAME}`, `${env:NAME}` and `${NAME:-default}` from *environ*.
+    """Fill in `${NAME}`, `${env:NAME}` and `${NAME:-default}` from *environ*, and *inputs*.
 
     The default stands for a variable that is not set or empty, as in a shell. What is filled in is
     not looked at again; *used* gets these variables with their values.
 
     Raises:
-        SourceError: A variable without default is not set, or something else stands in `${...}`,
-            such as an input that only a client asks its user for.
+        SourceError: A variable without default is not set, an input has no value, or something
+            else stands in `${...}`.
     """
-    check_variables(text, place)
+    check_variables(text, place, has_inputs=inputs is not None)
 
     def value(found: re.Match[str]) -> str:
-        name, default = found.groups()
+        name, default, asked = found.groups()
+        if asked and inputs is not None:
+            return inputs.find(asked, place, {} if used is None else used)
         said = environ.get(name)
         if default is not None and not said:
             return default
@@ -393,9 +404,9 @@ def repeated_name(server: Server, first: Server) -> Diagnostic:
 
 
 def read_client_configuration(
-    text: str, place: str, environ: Mapping[str, str]
+    text: str, place: str, environ: Mapping[str, str], ask: AskUser | None = None
 ) -> tuple[tuple[Server, ...], tuple[Diagnostic, ...]]:
-    """Read the servers that a configuration names, in its order.
+    """Read the servers that a configuration names, in its order; *ask* is as in `Live`.
 
     A server that cannot be used is reported as an error, a disabled one as information. What its
     client does and mcpg does not is a warning.
@@ -419,10 +430,11 @@ def read_client_configuration(
     if any(one.startswith(("*", *found)) for one in disabled):
         message = "its `tools` has no effect: all tools of its servers are used"
         noticed.append(warning(Code.FILTER_IGNORED, message, place))
+    inputs = InputValues(find_inputs(value), environ, ask)
     for name, entry in found.items():
         where = f"{place}: {name}"
         try:
-            servers.append(parse_server(name.strip(), entry, where, environ))
+            servers.append(parse_server(name.strip(), entry, where, environ, inputs))
             noticed.extend(_warn_unsupported(entry, where))
         except DisabledServerError:
             message = "this server is disabled in the configuration; it is skipped"
@@ -453,14 +465,21 @@ class DisabledServerError(Exception):
     """The configuration disables this server."""
 
 
-def parse_server(name: str, entry: JsonValue, place: str, environ: Mapping[str, str]) -> Server:
-    """Read one server's *entry*, as it stands in a configuration; variables are filled in.
+def parse_server(
+    name: str,
+    entry: JsonValue,
+    place: str,
+    environ: Mapping[str, str],
+    inputs: InputValues | None = None,
+) -> Server:
+    """Read one server's *entry*, as in a configuration; variables and *inputs* are filled in.
 
     Raises:
         SourceError: It cannot be used.
         DisabledServerError: It is disabled.
     """
-    fields = _EntryFields(entry if isinstance(entry, dict) else {}, place, environ)
+    members = entry if isinstance(entry, dict) else {}
+    fields = _EntryFields(members, place, environ, inputs)
     if not isinstance(entry, dict):
         raise fields.fail("it is not an object", 'write {"command": "PROGRAM"} or {"url": ...}')
     if fields.entry.get("disabled") is True or fields.entry.get("enabled") is False:
@@ -486,13 +505,14 @@ class _EntryFields:
     entry: JsonObject
     place: str
     environ: Mapping[str, str]
+    inputs: InputValues | None = None
     used: dict[str, str] = field(default_factory=dict)
 
     def program(self, name: str) -> StdioServer:
         nested = self.entry.get("command")
         if isinstance(nested, dict):  # an older layout of Zed
             entry = {**nested, "command": nested.get("path")}
-            return _EntryFields(entry, self.place, self.environ).program(name)
+            return _EntryFields(entry, self.place, self.environ, self.inputs).program(name)
         command = self.text("command")
         if not command:
             raise self.fail("its `command` is empty", "name the server's program")
@@ -592,7 +612,7 @@ class _EntryFields:
         raise self.fail(f"its `{key}` has values that are not strings", _REMEDY)
 
     def expand(self, text: str) -> str:
-        filled = expand(text, self.environ, self.place, self.used)
+        filled = expand(text, self.environ, self.place, self.used, self.inputs)
         if "\0" in filled:
             raise self.fail("it holds a null character", "remove it")
         return filled

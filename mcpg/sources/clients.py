@@ -12,6 +12,7 @@ from pathlib import Path, PurePath
 from mcpg.errors import Code, Diagnostic, Severity, SourceError, error
 from mcpg.files import is_file
 from mcpg.sources.client_config import names_servers, read_client_configuration
+from mcpg.sources.client_inputs import ClientInput
 from mcpg.sources.model import SKILL_FILE, read_text
 
 
@@ -181,11 +182,12 @@ def _join_path(folder: str, path: str) -> str:
 
 
 def find_clients(
-    files: Iterable[ClientFile], environ: Mapping[str, str]
+    files: Iterable[ClientFile], environ: Mapping[str, str], *, can_ask: bool = False
 ) -> tuple[tuple[FoundClient, ...], tuple[Diagnostic, ...]]:
     """Return which of *files* name servers, each once, and diagnostics of those that are broken.
 
-    Nothing is started or changed, and no value of a server's entry is kept.
+    Nothing is started or changed, and no value of a server's entry is kept. Inputs without a value
+    are no reason against a server if the user *can* be asked for them later.
     """
     found: list[FoundClient] = []
     broken: list[Diagnostic] = []
@@ -199,7 +201,8 @@ def find_clients(
             text = read_text(Path(file.path), file.shown)
             if not names_servers(text, file.shown):
                 continue
-            servers, noticed = read_client_configuration(text, file.shown, environ)
+            ask = _name_input if can_ask else None
+            servers, noticed = read_client_configuration(text, file.shown, environ, ask)
         except SourceError as fault:
             broken.append(error(Code.SOURCE_LOAD_FAILED, fault.message, fault.place))
             continue
@@ -208,6 +211,10 @@ def find_clients(
             names = tuple(server.name or server.place for server in servers)
             found.append(FoundClient(file, names, faults))
     return tuple(found), tuple(broken)
+
+
+def _name_input(one: ClientInput) -> str:
+    return one.default or one.name
 
 
 def named_client(path: str) -> ClientFile:

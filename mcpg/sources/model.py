@@ -441,6 +441,7 @@ class ServerListing:
         has_answered: Whether it told its tools, be they none.
         name: What it calls itself, "" for nothing; values of its configuration are hidden.
         protocol: The version of the protocol that it speaks, "" where it did not answer.
+        noise: The first line on its standard output that was not a message, and their number.
     """
 
     batch: SourceBatch
@@ -449,3 +450,4 @@ class ServerListing:
     name: str = ""
     version: str = ""
     protocol: str = ""
+    noise: tuple[str, int] = ("", 0)

@@ -247,7 +247,7 @@ class _SourceReader:
     def _configuration(self, text: str, place: str) -> SourceBatch:
         """Take note of the servers that a client's configuration names."""
         live = self._require_live(place)
-        servers, noticed = read_client_configuration(text, place, live.environ)
+        servers, noticed = read_client_configuration(text, place, live.environ, live.ask)
         failed: list[FailedSource] = []
         for item in filter(is_failure, noticed):
             name = self.source_id or (item.place or "").removeprefix(f"{place}: ").strip()

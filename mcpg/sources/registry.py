@@ -509,7 +509,9 @@ class SourceCollector:
     def configuration(
         self, text: str, place: str, source_id: str | None = None, timeout: float | None = None
     ) -> None:
-        servers, diagnostics = read_client_configuration(text, place, self._live.environ)
+        servers, diagnostics = read_client_configuration(
+            text, place, self._live.environ, self._live.ask
+        )
         self._diagnostics += diagnostics
         for server in servers:
             renamed = server if source_id is None else replace(server, name=source_id)

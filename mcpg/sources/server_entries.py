@@ -44,7 +44,7 @@ _UNITS = {
     "settings/mcp_settings.json": 1,
     ".roo/mcp.json": 1,
 }
-_WORKSPACE = "${workspaceFolder}"
+_OF_EDITORS = re.compile(r"\$\{(workspaceFolder(?:Basename)?|userHome|pathSeparator|/)\}")
 _EDITOR_FOLDERS = (".vscode", ".cursor", ".roo")
 
 
@@ -87,11 +87,11 @@ def servers_in(value: JsonValue, environ: Mapping[str, str], place: str = "") ->
         return None
     normal = f"/{place.replace(os.sep, '/')}"
     client = next((end for end in _UNITS if normal.endswith(f"/{end}")), None)
-    # The settings of a user in the home folder are those of every workspace.
-    path = os.path.abspath(os.path.expanduser(place))  # noqa: PTH100, PTH111 - `Path` may raise
-    folder, name = os.path.split(os.path.dirname(path))  # noqa: PTH120 - as above
-    is_known = name in _EDITOR_FOLDERS and folder != os.path.expanduser("~")  # noqa: PTH111
-    workspace = folder if is_known else _WORKSPACE
+    values = _find_editor_values(place)
+
+    def fill_in(text: str) -> str:
+        return _OF_EDITORS.sub(lambda one: values.get(one[1], one[0]), text)
+
     entries: JsonObject = {}
     for name, given in found.items():
         entry = given
@@ -99,8 +99,25 @@ def servers_in(value: JsonValue, environ: Mapping[str, str], place: str = "") ->
             entry = _with_timeout(given, given.get("timeout"), _UNITS[client])
         if client == _GEMINI:
             entry = _with_bare_variables(entry, environ)
-        entries[name] = _map_texts(entry, lambda text: text.replace(_WORKSPACE, workspace))
+        entries[name] = _map_texts(entry, fill_in)
     return entries
+
+
+def _find_editor_values(place: str) -> dict[str, str]:
+    """Return the variables of editors; the workspace of a user's own file is the working folder.
+
+    A working folder that contains the home folder is not a workspace: clients start programs there,
+    and a server of files would get all of them.
+    """
+    home = os.path.expanduser("~")  # noqa: PTH111 - `Path` may raise
+    path = os.path.abspath(os.path.expanduser(place))  # noqa: PTH100, PTH111 - as above
+    folder, name = os.path.split(os.path.dirname(path))  # noqa: PTH120 - as above
+    if name not in _EDITOR_FOLDERS or folder == home:
+        folder = os.getcwd()  # noqa: PTH109 - a text
+    values = {"userHome": home, "pathSeparator": os.sep, "/": os.sep}
+    if not PurePath(home).is_relative_to(folder):
+        values |= {"workspaceFolder": folder, "workspaceFolderBasename": PurePath(folder).name}
+    return values
 
 
 def _find_entries(value: JsonObject, environ: Mapping[str, str]) -> JsonObject | None:

@@ -117,7 +117,7 @@ def test_a_person_is_asked(
     run: Callable[..., Run], said: str, left: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """At a terminal the answer decides."""
-    monkeypatch.setattr("mcpg.cli.options.is_terminal", lambda _: True)
+    monkeypatch.setattr("mcpg.cli.prompts.is_terminal", lambda _: True)
     done = run("cache", "clear", stdin=said.encode())
     assert done.code == 0
     assert ("removed 3 files" in done.err) == (left == 0)

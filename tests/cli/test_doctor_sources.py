@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -97,6 +98,30 @@ def test_sources_that_work(folder: Path, examine: Examine) -> None:
     assert checks["sources"]["details"]["tools"] == 6
 
 
+@pytest.mark.skipif(os.name != "posix", reason="a shell waits")
+def test_twenty_servers_start_side_by_side(examine: Examine) -> None:
+    """Each of twenty servers answers only once all of them have been started."""
+    script = 'touch "up.$0"; while [ $(ls up.* | wc -l) -lt 20 ]; do sleep 0.1; done; exec "$@"'
+    program = [sys.executable, "-S", SERVERS, "pages"]
+    entries = [
+        source(id=f"s{number}", command="sh", args=["-c", script, str(number), *program])
+        for number in range(20)
+    ]
+    _, checks = examine(*entries)
+    assert [checks[f"source s{number}"]["details"]["tools"] for number in range(20)] == [3] * 20
+
+
+def test_noise_on_standard_output(examine: Examine) -> None:
+    """Lines that are not messages are a finding, which names the server and the first of them."""
+    code, checks = examine(source(id="loud", mode="chatty"), source(id="calm", mode="pages"))
+    loud = checks["source loud"]
+    assert (code, loud["status"], checks["source calm"]["status"]) == (0, "note", "ok")
+    assert "standard output has 1 line without JSON-RPC, first 'welcome'" in loud["message"]
+    assert "standard error" in loud["remedy"]
+    assert loud["details"]["noise"] == {"lines": 1, "first": "welcome"}
+    assert "noise" not in checks["source calm"]["details"]
+
+
 def test_sources_that_fail(folder: Path, examine: Examine) -> None:
     """Each failure is told by itself with what to do, and the others are tried all the same."""
     (folder / "broken.json").write_text('{"tools": ', "utf-8")
@@ -116,8 +141,8 @@ def test_sources_that_fail(folder: Path, examine: Examine) -> None:
     said = {name.removeprefix("source "): one["message"] for name, one in checks.items()}
     assert said["silent"] == "no response within 0.5 s"
     assert said["error"] == "server responded with error -32005"
-    assert said["gone"] == "program 'program' cannot be started: no such file or directory"
-    assert said["web"] == "server cannot be reached"
+    assert said["gone"] == "command 'program' cannot be started: no such file or directory"
+    assert said["web"] == "http://127.0.0.1:1: server cannot be reached: connection refused"
     assert "`MCPG_TEST_MISSING` is not set" in said["unset"]
     assert "no such file" in said["none"]
     assert "broken.json" in said["broken"]

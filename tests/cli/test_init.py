@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -171,6 +172,7 @@ def test_nothing_found(folder: Path, run: Callable[..., Run]) -> None:
     assert done.code == 2
     assert "no client configuration with MCP servers was found" in done.err
     assert "name one with --client" in done.err
+    assert "`mcpg bundle examples/tools`" in done.err
     assert f"looking for Claude Desktop: ~/{CLAUDE}" in done.err
     assert files_below(folder) == {}
 
@@ -187,12 +189,64 @@ def test_a_named_configuration(folder: Path, run: Callable[..., Run]) -> None:
 
 
 def test_all_servers_fail(folder: Path, home: Path, run: Callable[..., Run]) -> None:
-    """Nothing is bundled then; the file stays, so that `mcpg bundle` can be tried again."""
-    write(home / CLAUDE, dead=program("dies"))
+    """Nothing is written then; the address of each server and the cause are reported."""
+    gone = {"url": "http://127.0.0.1:9/mcp?key=marker-token-1234"}
+    missing = {"command": "/nowhere/absent-server"}
+    write(home / CLAUDE, dead=program("dies"), gone=gone, missing=missing)
     done = run("init", "anything")
     assert done.code == 2
     assert "server exited (code 3)" in done.err
-    assert {path.name for path in folder.iterdir()} == {"mcpg.toml"}
+    refused = "http://127.0.0.1:9: server cannot be reached: connection refused"
+    assert f"{refused} (~/{CLAUDE}: gone)" in done.err.replace(os.path.relpath(home), "~")
+    assert "command 'absent-server' cannot be started: no such file or directory" in done.err
+    assert "nothing was written" in done.err
+    assert SECRET not in done.err
+    assert files_below(folder) == {}
+    (folder / "mcpg.toml").write_text("# mine\n", "utf-8")
+    assert run("init", "--force").code == 2
+    assert files_below(folder) == {str(folder / "mcpg.toml"): b"# mine\n"}
+
+
+def test_inputs_come_from_the_environment(
+    folder: Path, home: Path, run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A value for which an editor asks its user is in the variable that the message names."""
+    server = program("secret", env={"TOKEN": "${input:shop-token}"})
+    write(home / ".config/Code/User/mcp.json", "servers", shop=server, pages=program("pages"))
+    done = run("init")
+    assert done.code == 0
+    assert "the input `shop-token` has no value (set MCPG_INPUT_SHOP_TOKEN)" in done.err
+    monkeypatch.setenv("MCPG_INPUT_SHOP_TOKEN", SECRET)
+    done = run("init", "look things up", "--force")
+    assert done.code == 0
+    assert "secret_lookup" in done.out
+    assert SECRET not in done.out + done.err
+    assert all(SECRET.encode() not in data for data in files_below(folder).values())
+
+
+def test_inputs_are_asked_for_on_a_terminal(folder: Path, home: Path) -> None:
+    """A password is not shown while it is typed, and nothing is stored."""
+    pty = pytest.importorskip("pty")
+    server = program("secret", env={"TOKEN": "${input:shop-token}"})
+    write(home / ".config/Code/User/mcp.json", "servers", shop=server)
+    person, terminal = pty.openpty()
+    command = [sys.executable, "-m", "mcpg", "init", "look things up"]
+    environ = {**os.environ, "HOME": str(home), "TERM": "dumb"}
+    process = subprocess.Popen(
+        command, cwd=folder, env=environ, stdin=terminal, stdout=terminal, stderr=terminal
+    )
+    os.close(terminal)
+    shown = b""
+    with process, suppress(OSError):  # Linux reports the end of a terminal as an error
+        while data := os.read(person, 65_536):
+            shown += data
+            if shown.endswith(b"shop-token: "):
+                os.write(person, f"{SECRET}\n".encode())
+    os.close(person)
+    assert process.returncode == 0
+    assert b"secret_lookup" in shown
+    assert SECRET.encode() not in shown
+    assert all(SECRET.encode() not in data for data in files_below(folder).values())
 
 
 def test_without_the_sdk_nothing_is_written(folder: Path, home: Path) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
     from shop import Run
 
+SERVERS = str(Path(__file__).parent.parent / "servers.py")
 PAGE = Path(__file__).parents[2] / "docs/reference/rules.md"
 TOOLS = [
     {"name": "parcel_track", "description": ""},
@@ -385,3 +388,75 @@ def test_the_page_of_rules_is_theirs() -> None:
     page = PAGE.read_text("utf-8")
     assert RULES_MARKER in page
     assert refreshed_rules(page) == page
+
+
+@pytest.fixture
+def served(folder: Path) -> Path:
+    """Configure a server with faults, hints for it, and a manifest; give the file of its tools."""
+    tools = [
+        {"name": "parcel_track", "description": "Track.", "inputSchema": {"type": "object"}},
+        {"name": "do_it", "inputSchema": {"type": "object", "properties": {"x": {}}}},
+        {"name": "page_list", "description": "List pages.", "inputSchema": {"type": "object"}},
+    ]
+    file = folder / "tools.txt"
+    file.write_text(json.dumps(tools), "utf-8")
+    start = f'exec {sys.executable} -S {SERVERS} given "$(cat tools.txt)"'
+    args = json.dumps(["-c", start])
+    (folder / "mcpg.toml").write_text(
+        '[[sources]]\npath = "more"\n\n[[sources]]\nskills = "skills"\n\n'
+        f'[[sources]]\nid = "shop"\ncommand = "sh"\nargs = {args}\n',
+        "utf-8",
+    )
+    skill = "---\nname: weighing\ndescription: Weigh a parcel.\n---\n# Weigh\n"
+    (folder / "skills/weighing").mkdir(parents=True)
+    (folder / "skills/weighing/SKILL.md").write_text(skill, "utf-8")
+    (folder / "more").mkdir()
+    manifest = {"tools": [{"name": "weigh", "description": "Weigh."}]}
+    (folder / "more/scales.json").write_text(json.dumps(manifest), "utf-8")
+    hints = "tools:\n  page_list: {aliases: [show pages], lint_ignore: [D]}\n"
+    (folder / "more/shop.hints.yaml").write_text(hints, "utf-8")
+    return file
+
+
+def list_findings(done: Run) -> list[tuple[str, str, str]]:
+    """Return the findings without their places, except for those of the skill."""
+    found = ((one["code"], one["toolId"], one["message"]) for one in done.json["findings"])
+    return [one for one in found if one[1] != "weighing"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a shell starts the server")
+def test_a_fresh_bundle_answers_for_servers(
+    folder: Path, served: Path, run: Callable[..., Run]
+) -> None:
+    """Servers are not started again to check what their bundle has, unless --live is given."""
+    before = run("lint", "--format", "json")
+    assert {one[1] for one in list_findings(before)} == {"do_it", "parcel_track", "weigh"}
+    assert "--> mcpg.toml: shop\n" in run("lint").out
+    assert run("bundle", "-q").code == 0
+    served.write_text("[]", "utf-8")  # the server has no tools any more
+    done = run("lint", "--format", "json")
+    assert list_findings(done) == list_findings(before)
+    assert "tools of servers are those in graph.mdld; --live queries" in done.err
+    assert "--> shop\n" in run("lint").out
+    manifest = [one["place"]["file"] for one in done.json["findings"] if one["toolId"] == "weigh"]
+    assert manifest == [str(Path("more/scales.json"))] * len(manifest)
+    live = run("lint", "--live", "--format", "json")
+    assert {one[1] for one in list_findings(live)} == {"weigh", None}  # a hint names no tool
+    assert "--live" not in live.err
+    # A changed file leaves the bundle stale.
+    (folder / "more/scales.json").write_text('{"tools": [{"name": "weigh_it"}]}', "utf-8")
+    changed = run("lint", "--format", "json")
+    assert {one[1] for one in list_findings(changed)} == {"weigh_it", None}
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a shell starts the server")
+def test_a_bundle_without_a_failed_server_does_not_answer(
+    served: Path, run: Callable[..., Run]
+) -> None:
+    """What a failed server has is not known, so it is queried again."""
+    assert run("bundle", "-q").code == 0
+    served.unlink()
+    assert "source_load_failed" in run("bundle").err
+    done = run("lint", "--format", "json")
+    assert "tools of servers are those" not in done.err
+    assert [one["code"] for one in done.json["diagnostics"]] == ["source_load_failed"]

@@ -256,7 +256,7 @@ def test_all_is_approved_with_consent_alone(
     done = run("lock", "--approve-all")
     assert (done.code, approved.lock.read_bytes()) == (2, before)
     assert "add --yes" in done.err
-    monkeypatch.setattr("mcpg.cli.options.is_terminal", lambda _stream: True)
+    monkeypatch.setattr("mcpg.cli.prompts.is_terminal", lambda _stream: True)
     done = run("lock", "--approve-all", stdin=b"n\n")
     assert (done.code, approved.lock.read_bytes()) == (1, before)
     assert "First read" in done.err

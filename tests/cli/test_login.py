@@ -94,7 +94,7 @@ def test_a_server_of_the_configuration_file(
     """A server of [[sources]] is named by its id; the doctor says what to do, and uses it."""
     text = f'[[sources]]\nid = "guarded"\nurl = "{realm.url}"\n[[sources]]\npath = "x"\n'
     (folder / "mcpg.toml").write_text(text, "utf-8")
-    assert "run `mcpg login guarded`" in run("doctor").out
+    assert "run `mcpg login guarded`" in " ".join(run("doctor").out.split())
     assert run("login", "guarded").code == 0
     assert "run `mcpg login guarded`" not in run("doctor").out
     assert len(list(logins.glob("*.login.json"))) == len(browser) == 1

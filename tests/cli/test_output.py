@@ -105,6 +105,19 @@ class TestDiagnostics:
         assert len(found) == lines
         assert verbose or found[-1] == "... and 15 more text_repaired (--verbose shows all)"
 
+    def test_information_is_written_once(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """Information that comes up again in one run is not repeated; a warning is."""
+        output, again = (
+            Output(),
+            [info(Code.TOOL_REPEATED, "seen"), warning(Code.HINT_INVALID, "bad")],
+        )
+        output.diagnostics(again)
+        output.diagnostics(again)
+        assert capsys.readouterr().err.count("seen") == 1
+        Output().diagnostics(again)
+        shown = capsys.readouterr().err
+        assert (shown.count("seen"), shown.count("bad")) == (1, 1)
+
     def test_notes_and_details(self, capsys: pytest.CaptureFixture[str]) -> None:
         """Notes are for all but the quiet, details for those who ask."""
         Output().note("a")

@@ -379,7 +379,7 @@ async def test_a_start_that_takes_too_long_is_a_diagnostic(
         assert said.message == "server exited (code 4) before responding"
         missing = StdioServer("missing", "missing", "/no/such/program")
         (said,) = (await sessions.tools(missing, 10)).diagnostics
-        assert said.message == "program 'program' cannot be started: no such file or directory"
+        assert said.message == "command 'program' cannot be started: no such file or directory"
 
 
 async def test_a_server_that_answers_nothing_any_more_is_started_anew(
@@ -1024,5 +1024,5 @@ async def test_an_address_where_nobody_is() -> None:
         fault = await fault_of(sessions, nobody)
     assert (fault.code, fault.message) == (
         FaultCode.SOURCE_UNAVAILABLE,
-        "server cannot be reached",
+        "server cannot be reached: connection refused",
     )

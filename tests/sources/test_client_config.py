@@ -188,12 +188,8 @@ def test_an_address(entry: dict[str, Any], is_sse: bool) -> None:
         ({"command": "x", "env": []}, "`env` is not an object"),
         ({"command": "x\0"}, "null character"),
         (
-            {"command": "x", "args": ["${input:key}"]},
-            "`${input:key}` is not available: the client asks its user for it (write `${NAME}`",
-        ),
-        (
-            {"command": "x", "args": ["${workspaceFolder}/x"]},
-            "`${workspaceFolder}` is known to the editor only (write the path",
+            {"command": "x", "args": ["${input:api-key}"]},
+            "the input `api-key` has no value (set MCPG_INPUT_API_KEY)",
         ),
         ({"command": "x", "cwd": "${config:a.b}"}, "is not an environment variable reference"),
         ({"command": "x", "env": {"A": "${MISSING}"}}, "`MISSING` is not set"),

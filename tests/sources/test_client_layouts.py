@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,12 +18,10 @@ from mcpg.sources.client_config import (
     names_servers,
     read_client_configuration,
 )
+from mcpg.sources.client_inputs import ClientInput
 from mcpg.sources.clients import client_files
 from mcpg.sources.live.client import ServerTools, read_listing
 from mcpg.sources.model import FileKind, kind_of_named
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 CODEX = """\
 model = "gpt-5.1"
@@ -330,8 +329,58 @@ def test_the_workspace_of_an_editor(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         server = servers_of(text, place)["a"]
         assert isinstance(server, StdioServer)
         assert server.args == (f"{tmp_path}/s.py",)
+    monkeypatch.setenv("HOME", str(tmp_path.parent / "home"))
+    of_user = servers_of(text, "~/.cursor/mcp.json")["a"]
+    assert isinstance(of_user, StdioServer)
+    assert of_user.args == (f"{tmp_path}/s.py",)
+    # A server of files would get the whole home folder.
+    monkeypatch.setenv("HOME", str(tmp_path))
     _, (failed,) = read_client_configuration(text, "~/.cursor/mcp.json", {})
     assert "`${workspaceFolder}` is known to the editor only" in failed.message
+
+
+def test_variables_of_an_editor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Editors name the workspace, the home folder and the separator of paths."""
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    text = (
+        '{"servers": {"a": {"command": "${userHome}${/}x", "args":'
+        ' ["${workspaceFolderBasename}${pathSeparator}y"]}}}'
+    )
+    server = servers_of(text, str(tmp_path / "shop/.vscode/mcp.json"))["a"]
+    assert isinstance(server, StdioServer)
+    assert server.command == str(tmp_path / "home/x")
+    assert server.args == (str(Path("shop/y")),)
+
+
+INPUTS = """{
+  "inputs": [
+    {"type": "promptString", "id": "api-key", "description": "Key of the shop", "password": true},
+    {"type": "promptString", "id": "city", "default": "Oslo"}
+  ],
+  "servers": {"a": {"command": "x", "args": ["${input:city}"], "env": {"K": "${input:api-key}"}}}
+}"""
+
+
+def test_inputs_of_an_editor() -> None:
+    """An input is a variable of the environment, or is asked for, or has its default."""
+    ((server,), _) = read_client_configuration(INPUTS, "mcp.json", {"MCPG_INPUT_API_KEY": "k${X}y"})
+    assert isinstance(server, StdioServer)
+    assert (server.args, server.env) == (("Oslo",), {"K": "k${X}y"})
+    assert "k${X}y" in server.named_secrets
+    assert "Oslo" not in (*server.named_secrets, *server.secrets[:1])
+    asked: list[ClientInput] = []
+
+    def ask(one: ClientInput) -> str:
+        asked.append(one)
+        return f"{one.name}?"
+
+    ((server,), _) = read_client_configuration(INPUTS, "mcp.json", {"MCPG_INPUT_CITY": "Rome"}, ask)
+    assert isinstance(server, StdioServer)
+    assert (server.args, server.env) == (("Rome",), {"K": "api-key?"})
+    assert [(one.description, one.is_password) for one in asked] == [("Key of the shop", True)]
+    nested = f'{{"mcp": {INPUTS}}}'
+    (_, (failed,)) = read_client_configuration(nested, "settings.json", {})
+    assert "the input `api-key` has no value (set MCPG_INPUT_API_KEY)" in failed.message
 
 
 def test_a_secret_that_only_goose_knows_is_named() -> None:

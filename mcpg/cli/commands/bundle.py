@@ -224,6 +224,7 @@ class _Run:
         makes_index = file is not None and not chosen.compares
         # The lock may differ where the sources do not.
         signature = self.intake.sign(self.target) if makes_index and guard is None else ""
+        files = self.intake.sign_files(self.target) if makes_index and guard is None else ""
         last = self.find_last_build(signature)
         if last is not None:
             vectors = self.embed_unchanged(last)
@@ -246,7 +247,9 @@ class _Run:
                 return _send(made, assembly, output)
             if signature and (self.intake.options.asked or signature != self.intake.sign(file)):
                 signature = ""  # servers may answer otherwise, or files changed meanwhile
-            code = self.write(made, assembly, signature, memory)
+            if files != self.intake.sign_files(file):
+                files = ""
+            code = self.write(made, assembly, (signature, files), memory)
             tell(assembly)
             return code
 
@@ -295,15 +298,19 @@ class _Run:
         return embed(vectors, read_documents, self.embedding, self.output)
 
     def write(
-        self, made: Bundle, assembly: Assembly, signature: str, memory: BuildCacheSession
+        self,
+        made: Bundle,
+        assembly: Assembly,
+        signatures: tuple[str, str],
+        memory: BuildCacheSession,
     ) -> int:
-        """Write the bundle, its index and its vectors."""
+        """Write the bundle, its index with the *signatures* of a stamp, and its vectors."""
         data = Encoding(made)
         written = write_encoded(self.target, data, force=self.chosen.force)
         facts = self.list_facts(data.content_hash, assembly) | {"bytes": data.size}
         # What differs from the lock is not approved, and no part of what was built.
         kept = {name: one for name, one in facts.items() if name != _LOCK_CHANGES}
-        entry = build.cache_entry(signature, assembly, kept)
+        entry = build.cache_entry(*signatures, assembly, kept)
         noticed = assembly.diagnostics
         indexed = False
         try:

@@ -13,8 +13,9 @@ from mcpg.cli import options
 from mcpg.cli.environment import cache_folder
 from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.open_bundle import read_settings
-from mcpg.cli.options import argument, confirm, option
+from mcpg.cli.options import argument, option
 from mcpg.cli.output import Output
+from mcpg.cli.prompts import confirm
 from mcpg.cli.providers import ServiceFactory
 from mcpg.cli.render import RecordListing, write_listing
 from mcpg.cli.settings import Settings
@@ -38,6 +39,7 @@ class CacheKind(StrEnum):
     GRAPHS = "graphs"
     TRIPLES = "triples"
     MEMOS = "memos"
+    LISTINGS = "listings"
     STORE = "store"
 
 
@@ -61,6 +63,7 @@ MARKS = {
     CacheKind.VECTORS: FileMark(".vec", b"mcpg-vec"),
     CacheKind.GRAPHS: FileMark(".near", b"mcpgnear"),
     CacheKind.MEMOS: FileMark(".memo", b"mcpgmemo"),
+    CacheKind.LISTINGS: FileMark(".tools", b"mcpgtool"),
     # Where a database of SQLite says whose it is: https://www.sqlite.org/fileformat.html
     CacheKind.STORE: FileMark(".sqlite", b"mcpg", 68),
 }

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
+from threading import Thread
 from typing import Annotated
 
 from mcpg.bundle import assemble
@@ -67,6 +69,7 @@ _RAISE = "raise its 'timeout', or run it yourself to see whether it responds"
 _PROGRAM = (
     "run its command yourself: what it writes to standard error may be secret, and is not shown"
 )
+_NOISE = "have it write logs to standard error: other clients may refuse the server"
 _ADDRESS = "check the address and its headers, and whether a server runs there"
 _SKIPPED = "they are not started: --no-sources"
 
@@ -115,7 +118,7 @@ def run(output: Output, chosen: DoctorOptions) -> int:
 
 
 def examine(settings: Settings, *, starts_sources: bool = True) -> Iterator[Check]:
-    """Check every part that *settings* configure, one after the other.
+    """Check every part that *settings* configure; sources while the other parts are checked.
 
     Invalid settings end it, because they no longer name the parts.
     """
@@ -125,6 +128,22 @@ def examine(settings: Settings, *, starts_sources: bool = True) -> Iterator[Chec
     yield trials.check_cache_folder()
     if read.status is Status.FAILED:
         return
+    parts: Future[list[Check]] = Future()
+
+    def check_parts() -> None:
+        try:
+            parts.set_result([*_check_parts(settings)])
+        except BaseException as fault:  # noqa: BLE001 - raised below, where it is waited for
+            parts.set_exception(fault)
+
+    # A daemon does not keep an interrupted run alive; servers are ended in the main thread.
+    Thread(target=check_parts, daemon=True).start()
+    sources = [*_check_sources(settings, starts=starts_sources)]
+    yield from parts.result()
+    yield from sources
+
+
+def _check_parts(settings: Settings) -> Iterator[Check]:
     factory = ServiceFactory(settings)
     bundle, engine = trials.check_bundle(settings)
     yield bundle
@@ -143,7 +162,6 @@ def examine(settings: Settings, *, starts_sources: bool = True) -> Iterator[Chec
             one.item.name,
             lambda: load_reference(one.item.run)(settings, factory),  # noqa: B023 - called at once
         )
-    yield from _check_sources(settings, starts=starts_sources)
 
 
 def _check_sources(settings: Settings, *, starts: bool) -> Iterator[Check]:
@@ -260,7 +278,19 @@ def _check_server(
         "durationMs": took,
         "sessions": scope.scope.value,
     }
-    return _check_read_source(name, message, found, count, details)
+    return _with_noise(_check_read_source(name, message, found, count, details), reply.noise)
+
+
+def _with_noise(check: Check, noise: tuple[str, int]) -> Check:
+    """Return *check* of a server with the lines on its standard output that are not messages."""
+    first, count = noise
+    if not count:
+        return check
+    lines = format_count(count, "line")
+    message = f"{check.message}; standard output has {lines} without JSON-RPC, first {first!r}"
+    details = {**check.details, "noise": {"lines": count, "first": first}}
+    status = Status.NOTE if check.status is Status.OK else check.status
+    return Check(check.name, status, message, check.remedy or _NOISE, details)
 
 
 def _assemble(batch: SourceBatch) -> tuple[int, Sequence[Diagnostic]]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -15,8 +17,9 @@ from mcpg.cli.commands.bundle import run as run_bundle
 from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.items import answer_items
 from mcpg.cli.open_bundle import open_engine, read_settings
-from mcpg.cli.options import OutputFormat, argument, confirm, option
+from mcpg.cli.options import OutputFormat, argument, option
 from mcpg.cli.output import Output
+from mcpg.cli.prompts import confirm, find_asker
 from mcpg.cli.query import Question, answer_search, exit_code, refuse
 from mcpg.cli.settings import CONFIG_FILE, DEFAULT_BUNDLE
 from mcpg.cli.terminal import one_line
@@ -53,13 +56,14 @@ SKILL = "skill"
 MORE = "docs/tutorial.md"
 
 
-def run(
-    output: Output,
-    *,
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InitOptions:
+    """Which configurations are used, and what is searched."""
+
     query: Annotated[
         list[str] | None,
         argument("QUERY", "A request to search for. Without it, the first tools are listed."),
-    ] = None,
+    ] = None
     client: Annotated[
         list[str] | None,
         option(
@@ -67,7 +71,7 @@ def run(
             "Use this client configuration. Repeatable. With --add, add the server to it.",
             "FILE",
         ),
-    ] = None,
+    ] = None
     add: Annotated[
         str | None,
         option(
@@ -75,9 +79,9 @@ def run(
             "Print the client entry of a server in a catalog.",
             "NAME",
         ),
-    ] = None,
-    bundle: options.BundlePaths = None,
-    yes: Annotated[bool, option("--yes", "With --client, add without confirmation.")] = False,
+    ] = None
+    bundle: options.BundlePaths = None
+    yes: Annotated[bool, option("--yes", "With --client, add without confirmation.")] = False
     project: Annotated[
         bool,
         option(
@@ -85,55 +89,77 @@ def run(
             "Also use configurations of this folder, such as .mcp.json, which start programs: "
             "trust it.",
         ),
-    ] = False,
+    ] = False
     dry_run: Annotated[
         bool, option("--dry-run", "Report what is found; write and start nothing.")
-    ] = False,
-    force: Annotated[
-        bool, option("--force", f"Replace {CONFIG_FILE} and {DEFAULT_BUNDLE}.")
-    ] = False,
-    server_timeout: options.ServerTimeout = None,
-    form: options.Format = OutputFormat.TEXT,
-) -> int:
+    ] = False
+    force: Annotated[bool, option("--force", f"Replace {CONFIG_FILE} and {DEFAULT_BUNDLE}.")] = (
+        False
+    )
+    server_timeout: options.ServerTimeout = None
+    form: options.Format = OutputFormat.TEXT
+
+
+def run(output: Output, chosen: InitOptions) -> int:
     """Bundle the servers of the MCP clients on this machine, and search.
 
     Reads the configurations of desktop and editor clients, starts the servers to list their tools,
     and writes mcpg.toml and graph.mdld.
     """
-    if add is not None:
-        others = {"--project": project, "--dry-run": dry_run, "--force": force, "QUERY": query}
-        refuse(others, "it has no effect with --add", "leave {flag} out")
-        if not client:
-            refuse({"--yes": yes}, "it has no effect without --client", "leave {flag} out")
-        return _add_server(add, bundle, client or (), output, yes=yes)
-    refuse({"--bundle": bundle, "--yes": yes}, "is an option of --add", "remove {flag}")
-    found = _find_clients(client, output)
-    skills = () if client else _find_skills(output)
-    used = _select_clients(found, skills, output, with_project=project or bool(client))
-    folders = tuple(one for one in skills if project or not one.file.is_local)
-    is_json = form is OutputFormat.JSON
-    if dry_run:
-        # Otherwise `bundle` reports them.
-        output.diagnostics(diagnostic for one in used for diagnostic in one.diagnostics)
-        if is_json:
-            output.json(_make_report(found, used, (), None) | _report_skills(skills, folders))
-        return ExitCode.DONE
-    if used:
-        require_sdk(used[0].file.shown)
-    _write_configuration(used, folders, output, force=force)
-    made = BundleOptions(target=DEFAULT_BUNDLE, force=force, server_timeout=server_timeout)
-    if code := run_bundle(output, made):
-        return code
-    settings, words = read_settings(bundle=[DEFAULT_BUNDLE]), tuple(query or ())
-    if not (used or is_json):
-        chosen = {"bundle": [DEFAULT_BUNDLE], "form": form.value, "limit": None}
-        return answer_items(SKILL, " ".join(words) or None, chosen, output, {})
+    if chosen.add is not None:
+        return _add_server(chosen.add, chosen, output)
+    refuse(
+        {"--bundle": chosen.bundle, "--yes": chosen.yes}, "is an option of --add", "remove {flag}"
+    )
+    clients = _find_clients(chosen.client, output)
+    skills = () if chosen.client else _find_skills(output)
+    with_project = chosen.project or bool(chosen.client)
+    used = _select_clients(clients, skills, output, with_project=with_project)
+    folders = tuple(one for one in skills if chosen.project or not one.file.is_local)
+    found = _FoundSources(clients, used, skills, folders)
+    if not chosen.dry_run:
+        return _bundle_and_search(found, chosen, output)
+    # Otherwise `bundle` reports them.
+    output.diagnostics(diagnostic for one in used for diagnostic in one.diagnostics)
+    if chosen.form is OutputFormat.JSON:
+        output.json(found.make_report((), None))
+    return ExitCode.DONE
+
+
+@dataclass(frozen=True, slots=True)
+class _FoundSources:
+    """What was found on this machine, and what of it is used."""
+
+    clients: Sequence[FoundClient]
+    used: Sequence[FoundClient]
+    skills: Sequence[FoundSkills]
+    folders: Sequence[FoundSkills]
+
+    def make_report(self, written: Sequence[str], search: JsonObject | None) -> JsonObject:
+        report = _make_report(self.clients, self.used, written, search)
+        return report | _report_skills(self.skills, self.folders)
+
+
+def _bundle_and_search(found: _FoundSources, chosen: InitOptions, output: Output) -> int:
+    if found.used:
+        require_sdk(found.used[0].file.shown)
+    with _writing_configuration(found, force=chosen.force):
+        made = BundleOptions(
+            target=DEFAULT_BUNDLE, force=chosen.force, server_timeout=chosen.server_timeout
+        )
+        run_bundle(output, made)
+    count = len(found.used) + len(found.folders)
+    output.note(f"wrote {CONFIG_FILE}: {format_count(count, 'source')}")
+    settings, words = read_settings(bundle=[DEFAULT_BUNDLE]), tuple(chosen.query or ())
+    is_json = chosen.form is OutputFormat.JSON
+    if not (found.used or is_json):
+        given = {"bundle": [DEFAULT_BUNDLE], "form": chosen.form.value, "limit": None}
+        return answer_items(SKILL, " ".join(words) or None, given, output, {})
     if is_json:
         engine = open_engine(settings, output)
         result = engine.search(" ".join(words) or None)
         members = result_json(result, engine.diagnostics)
-        report = _make_report(found, used, (CONFIG_FILE, DEFAULT_BUNDLE), members)
-        output.json(report | _report_skills(skills, folders))
+        output.json(found.make_report((CONFIG_FILE, DEFAULT_BUNDLE), members))
         return exit_code(result)
     code = answer_search(Question(settings, words), "text", output)
     asked = json.dumps(" ".join(words), ensure_ascii=False) if words else '"what you want to do"'
@@ -141,13 +167,16 @@ def run(
     return code
 
 
-def _add_server(
-    name: str, bundle: list[str] | None, clients: Sequence[str], output: Output, *, yes: bool
-) -> int:
+def _add_server(name: str, chosen: InitOptions, output: Output) -> int:
     """Print the entry of a listed server; write it into the one client that is named."""
+    others = {"--project": chosen.project, "--dry-run": chosen.dry_run, "--force": chosen.force}
+    refuse(others | {"QUERY": chosen.query}, "it has no effect with --add", "leave {flag} out")
+    clients = chosen.client or ()
+    if not clients:
+        refuse({"--yes": chosen.yes}, "it has no effect without --client", "leave {flag} out")
     if len(clients) > 1:
         raise UsageError("a server is added to one client", place="--client", remedy="name one")
-    engine = open_engine(read_settings(bundle=bundle), output)
+    engine = open_engine(read_settings(bundle=chosen.bundle), output)
     output.note_opening(engine.diagnostics)
     server = engine.items("server").find_named(name)
     entry = make_client_entry(server)
@@ -164,7 +193,7 @@ def _add_server(
     for client in clients:
         file = named_client(client)
         question = f"Add {entry.name} to {file.shown}?"
-        if not (yes or confirm(question, "--client", "add --yes to add it")):
+        if not (chosen.yes or confirm(question, "--client", "add --yes to add it")):
             return ExitCode.FINDINGS
         write_entry(file.path, file.shown, entry)
         output.note(f"added {entry.name} to {file.shown}")
@@ -227,7 +256,7 @@ def _find_clients(named: Sequence[str] | None, output: Output) -> tuple[FoundCli
         files = client_files(os.getcwd(), home, sys.platform, os.environ)  # noqa: PTH109 - a text
         for file in files:
             output.detail(f"looking for {file.client}: {file.shown}")
-    found, broken = find_clients(files, os.environ)
+    found, broken = find_clients(files, os.environ, can_ask=find_asker() is not None)
     output.diagnostics(broken)
     return found
 
@@ -261,18 +290,19 @@ def _select_clients(
     if not (used or has_skills):
         raise NotFoundError(
             "no client configuration with MCP servers was found",
-            remedy="name one with --client, or bundle any source: mcpg bundle SOURCE...;"
-            " --verbose shows where it was looked for",
+            remedy="name one with --client, bundle any source with `mcpg bundle SOURCE...`, or try"
+            " the examples in a copy of the project: `mcpg bundle examples/tools`;"
+            " --verbose shows the places of configurations",
         )
     return tuple(used)
 
 
-def _write_configuration(
-    used: Sequence[FoundClient], skills: Sequence[FoundSkills], output: Output, *, force: bool
-) -> None:
-    """Write the configuration file that names the configurations that are *used*, and *skills*.
+@contextmanager
+def _writing_configuration(found: _FoundSources, *, force: bool) -> Iterator[None]:
+    """Write the configuration file that names the configurations and skills that are used.
 
-    It holds their paths alone: what they say of servers, and secrets among that, stays with them.
+    It has only their paths: entries of servers, and secrets in them, stay where they are. If the
+    block fails, the file is as it was before.
     """
     for name in (CONFIG_FILE, DEFAULT_BUNDLE):
         if not force and exists(name):
@@ -280,8 +310,8 @@ def _write_configuration(
             raise OutputError("exists already, and is not overwritten", place=name, remedy=remedy)
     parts = [f"bundle = {_quote_toml(DEFAULT_BUNDLE)}\n"]
     for key, file in (
-        *(("path", one.file) for one in used),
-        *(("skills", one.file) for one in skills),
+        *(("path", one.file) for one in found.used),
+        *(("skills", one.file) for one in found.folders),
     ):
         path = file.shown if file.shown.startswith("~/") or file.is_local else file.path
         parts.append(f"\n# {one_line(file.client)}\n[[sources]]\n{key} = {_quote_toml(path)}\n")
@@ -290,8 +320,17 @@ def _write_configuration(
     except UnicodeEncodeError:
         message = "the path of a client configuration is not Unicode"
         raise SourceError(message, remedy="rename its folder") from None
-    atomic_write(Path(CONFIG_FILE), data)
-    output.note(f"wrote {CONFIG_FILE}: {format_count(len(used) + len(skills), 'source')}")
+    target = Path(CONFIG_FILE)
+    before = target.read_bytes() if exists(CONFIG_FILE) else None
+    try:
+        atomic_write(target, data)
+        yield
+    except BaseException:
+        if before is None:
+            target.unlink(missing_ok=True)
+        else:
+            atomic_write(target, before)
+        raise
 
 
 def _quote_toml(text: str) -> str:

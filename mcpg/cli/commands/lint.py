@@ -49,6 +49,7 @@ from mcpg.values import format_count
 EXAMPLES = """\
 mcpg lint manifests/
 mcpg lint                                     # the sources of mcpg.toml, or graph.mdld
+mcpg lint --live                              # query the servers again
 mcpg lint manifests/ --select D,P --ignore D108
 mcpg lint manifests/ --fix
 mcpg lint manifests/ --format sarif > lint.sarif
@@ -105,6 +106,10 @@ class LintOptions:
             min=0,
         ),
     ] = 100
+    live: Annotated[
+        bool,
+        option("--live", "Query the servers in mcpg.toml, even if the bundle is up to date."),
+    ] = False
     source_id: options.SourceId = None
     header: options.Header = None
     server_timeout: options.ServerTimeout = None
@@ -165,8 +170,12 @@ def _check(
 ) -> Report:
     intake = BuildSources.of(chosen, settings)
     intake.tell(output)
+    target = settings.target()
+    built = () if chosen.live else intake.find_built_tools(target)
+    if built:
+        output.note(f"tools of servers are those in {target}; --live queries the servers again")
     with output.counting("reading sources") as tell:
-        batch = with_graphs_read(intake.read(tell, ()))
+        batch = with_graphs_read(intake.read(tell, (), built=built))
     with output.progress("putting the graph together"):
         infers = ORPHANS in selection
         assembly = assemble(
@@ -299,8 +308,8 @@ def _render_finding(one: Finding, report: Report, output: Output) -> str:
     lines = [f"{label} {output.paint(rule.name, 'bold')}: {one_line(one.message)}"]
     number = len(str(one.place.line)) if one.place and one.place.line else 1
     margin = " " * number
-    if one.place is not None:
-        lines.append(f"{margin}--> {one_line(str(one.place))}")
+    if where := _name_place(one):
+        lines.append(f"{margin}--> {one_line(where)}")
         lines += _excerpt(one, report, margin, output)
     for other in one.others[:3]:
         where = f" ({other.place})" if other.place else ""
@@ -308,6 +317,14 @@ def _render_finding(one: Finding, report: Report, output: Output) -> str:
     if one.suggestion:
         lines.append(f"{margin} = help: {one_line(one.suggestion)}")
     return "\n".join(lines)
+
+
+def _name_place(one: Finding) -> str:
+    """Return the place of a finding; without a line, the server of its tool is part of it."""
+    place = str(one.place) if one.place else ""
+    if one.place is not None and one.place.line:
+        return place
+    return ": ".join(part for part in (place, one.source_id) if part)
 
 
 def _excerpt(one: Finding, report: Report, margin: str, output: Output) -> Iterator[str]:
@@ -351,7 +368,9 @@ def _annotate(one: Finding) -> str:
     }
     shown = ",".join(f"{key}={text}" for key, text in texts.items())
     advice = f" ({one.suggestion})" if one.suggestion else ""
-    return f"::{_ANNOTATIONS[one.severity]} {shown}::{_escape(f'{one.message}{advice}')}"
+    server = "" if place is not None and place.line else f"{one.source_id}: "
+    message = f"{server if one.source_id else ''}{one.message}{advice}"
+    return f"::{_ANNOTATIONS[one.severity]} {shown}::{_escape(message)}"
 
 
 def _escape(text: str) -> str:
@@ -373,7 +392,7 @@ def _draw_findings(findings: Iterable[Finding]) -> Table:
             Styled(CodeSpan(one.severity), _STYLES[one.severity]),
             CodeSpan(one.code),
             CodeSpan(one.tool_id or one.source_id),
-            CodeSpan(str(one.place) if one.place else ""),
+            CodeSpan(_name_place(one)),
             CodeSpan(f"{one.message} ({one.suggestion})" if one.suggestion else one.message),
         )
         for one in findings

@@ -16,8 +16,9 @@ from mcpg.cli.build import BuildSources, note_failures
 from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.locks import change_json, lock_path, shown_changes
 from mcpg.cli.open_bundle import read_settings
-from mcpg.cli.options import confirm, option
+from mcpg.cli.options import option
 from mcpg.cli.output import Output
+from mcpg.cli.prompts import confirm
 from mcpg.cli.render import RecordListing, write_listing
 from mcpg.cli.terminal import name_some
 from mcpg.engine.loading import with_graphs_read

@@ -16,6 +16,7 @@ from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.open_bundle import read_settings
 from mcpg.cli.options import argument, option
 from mcpg.cli.output import Output
+from mcpg.cli.prompts import find_asker
 from mcpg.cli.terminal import one_line
 from mcpg.errors import NotFoundError, SourceError, UsageError
 from mcpg.sources import live as servers
@@ -112,7 +113,9 @@ def find_server(name: str, configuration: str | None) -> HttpServer:
     server: Server | None
     if configuration is not None:
         text = read_text(Path(configuration), configuration)
-        found, diagnostics = read_client_configuration(text, configuration, os.environ)
+        found, diagnostics = read_client_configuration(
+            text, configuration, os.environ, find_asker()
+        )
         server = next((one for one in found if one.name == name), None)
         if server is None:
             place = f"{configuration}: {name}"

@@ -445,6 +445,7 @@ class Catalogue:
         self._serving = serving
         self._lock = anyio.Lock()
         self._stated: tuple[Tool, ...] | None = None
+        self._early: CatalogueState | None = None
         self.known = self._make_first_state(())
 
     async def latest(self) -> CatalogueState:
@@ -457,7 +458,18 @@ class Catalogue:
         async with self._lock:
             if not self._is_known(snapshot):
                 self.known = await anyio.to_thread.run_sync(self._compute_state, snapshot)
+                self._early = None
         return self.known
+
+    async def early(self) -> CatalogueState:
+        """Return the state for a search, which does not wait for servers whose tools are known."""
+        snapshot = await self._gateway.early_snapshot()
+        if snapshot is None:
+            return await self.latest()
+        async with self._lock:
+            if self._early is None or self._early.snapshot is not snapshot:
+                self._early = await anyio.to_thread.run_sync(self._compute_state, snapshot)
+        return self._early
 
     async def _read_stated(self) -> None:
         async with self._lock:

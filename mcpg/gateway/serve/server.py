@@ -360,7 +360,7 @@ class GatewayServer:
             result = await self._answer(params.name, arguments, request)
             names = found_names(params.name, result) if found is not None else []
             if found is not None and names:
-                can_list = self._catalogue.known.can_list
+                can_list = (await self._catalogue.early()).can_list
                 # In a thread: a stranger's schemas may take their time. What is made is kept.
                 await anyio.to_thread.run_sync(lambda: [*map(can_list, names)])
                 if found.add(names, can_list):

@@ -519,7 +519,7 @@ class MetaTools:
             return make_error_result(line(f"{fault.message}{remedy}", _MESSAGE))
 
     async def _search(self, arguments: Arguments, _: ClientRequest) -> JsonObject:
-        known = await self._catalogue.latest()
+        known = await self._catalogue.early()
         sources = known.source_ids(arguments.get("sources", ()))
         query, limit = arguments["query"], int(arguments.get("limit", USUAL_MATCHES))
         kinds = frozenset(arguments.get("kinds", USUAL_KINDS))
@@ -579,7 +579,7 @@ class MetaTools:
         return await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
 
     async def _route(self, arguments: Arguments, _: ClientRequest) -> JsonObject:
-        known = await self._catalogue.latest()
+        known = await self._catalogue.early()
         result = await self._gateway.route(
             arguments["query"],
             max_categories=int(arguments.get("categories", USUAL_CATEGORIES)),

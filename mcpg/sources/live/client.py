@@ -22,7 +22,8 @@ from mcpg.catalog.json_text import parse_json_documents
 from mcpg.catalog.manifest import ManifestTools, bounded_source, read_manifest
 from mcpg.catalog.model import SourceKind
 from mcpg.errors import Code, McpgError, SourceError, error, warning
-from mcpg.sources.client_config import Live, Server, StdioServer
+from mcpg.sources.client_config import HttpServer, Live, Server, StdioServer, bare_address
+from mcpg.sources.live.kept_listings import IDENTIFIERS, ListingCache
 from mcpg.sources.live.requests import (
     MAX_RESPONSE,
     MAX_STDERR,
@@ -79,6 +80,7 @@ class ServerTools:
         secrets: Tokens to be redacted in all of this.
         is_whole: Whether the list has an end; of one without, the tools are those until a limit.
         ttl: Seconds for which the server states that the list is valid, `None` if it does not.
+        noise: The first line on its standard output that was not a message, and their number.
     """
 
     name: str
@@ -88,6 +90,7 @@ class ServerTools:
     secrets: tuple[str, ...] = field(default=(), repr=False)
     is_whole: bool = True
     ttl: float | None = None
+    noise: tuple[str, int] = ("", 0)
 
 
 class _ToolsPage(BaseModel):
@@ -150,7 +153,8 @@ async def query_once(
         with anyio.fail_after(limit):
             opening = partial(connect, server, live, errors, groups, auth=auth)
             async with open_client(opening, errors) as client:
-                return await list_tools(client, errors)
+                found = await list_tools(client, errors)
+        return replace(found, noise=errors.noise)
     except Exception as fault:  # noqa: BLE001 - servers fail in any way, and others go on
         secrets = (*server.secrets, *server.named_secrets)
         reason = describe_failure(fault, errors, limit) + quote_stderr(errors, secrets)
@@ -237,10 +241,6 @@ def find_causes(fault: BaseException) -> Iterator[BaseException]:
         yield fault
 
 
-# Of a tool and its schemas: what calls and checks of arguments depend on.
-_IDENTIFIERS = frozenset(("name", "type", "required", "enum", "const", "$ref"))
-
-
 def query_all(
     servers: Sequence[Server], live: Live, source_id: str | None, timeouts: Sequence[float | None]
 ) -> tuple[ServerListing, ...]:
@@ -280,11 +280,35 @@ def query_all(
         if isinstance(answer, str):
             listings.append(ServerListing(batch, seconds, has_answered=False))
             continue
+        keep_listing(server, answer, live)
         secrets = (*server.named_secrets, *answer.secrets)
-        stated = [answer.name, answer.version, answer.protocol]
-        names, _ = redact(stated, server.secrets, secrets)
-        listings.append(ServerListing(batch, seconds, True, *names))
+        first, count = answer.noise
+        stated = [answer.name, answer.version, answer.protocol, first]
+        (name, version, protocol, first), _ = redact(stated, server.secrets, secrets)
+        first = " ".join(_SEQUENCE.sub("", first).split())[:_LONGEST_LINE]
+        listings.append(
+            ServerListing(batch, seconds, True, name, version, protocol, (first, count))
+        )
     return tuple(listings)
+
+
+def keep_listing(server: Server, answer: ServerTools, live: Live) -> None:
+    """Keep the tools of *server* for gateways that start, if *live* has a folder for that."""
+    if live.listings is not None and answer.is_whole:
+        tools = [one for one in answer.tools if _is_used(one, server)]
+        ListingCache(live.listings).keep(server, answer.name, tools, answer.secrets)
+
+
+def find_kept_listing(server: Server, folder: str) -> SourceBatch | None:
+    """Return the tools that *server* had when they were last listed, as far as *folder* has them.
+
+    They come without diagnostics, which concern what the server has now.
+    """
+    kept = ListingCache(folder).find(server)
+    if kept is None:
+        return None
+    name, tools = kept
+    return replace(read_listing(server, ServerTools(name, tuple(tools))), diagnostics=())
 
 
 def read_listing(
@@ -295,12 +319,13 @@ def read_listing(
     if isinstance(answer, str):
         known = source_id or server.name
         failed = FailedSource(server.place, frozenset(filter(None, [known])), bool(known), kind)
-        noticed = error(Code.SOURCE_LOAD_FAILED, answer, server.place)
+        message = f"{_name_address(server)}{answer}"
+        noticed = error(Code.SOURCE_LOAD_FAILED, message, server.place)
         return SourceBatch(diagnostics=(noticed,), failed=(failed,))
     named = (*server.named_secrets, *answer.secrets)
     used = [one for one in answer.tools if _is_used(one, server)]
     shown = [answer.name, used]
-    (stated, tools), is_redacted = redact(shown, server.secrets, named, _IDENTIFIERS)
+    (stated, tools), is_redacted = redact(shown, server.secrets, named, IDENTIFIERS)
     name = source_id or server.name or bounded_source(stated) or server.place
     try:
         found = _read_tools(tools, kind, server.place, name, trust_hints=server.trust_hints)
@@ -314,6 +339,13 @@ def read_listing(
         message = f"list of tools has no end; the first {len(answer.tools):,} are used"
         diagnostics = (*diagnostics, warning(Code.SOURCE_INCOMPLETE, message, server.place))
     return SourceBatch(tools=found.tools, diagnostics=diagnostics)
+
+
+def _name_address(server: Server) -> str:
+    """Return the address of *server* as the start of a message, unless its place names it."""
+    address = bare_address(server.url) if isinstance(server, HttpServer) else server.place
+    shown, _ = redact(address, server.variables.values(), server.named_secrets)
+    return f"{shown}: " if address != server.place else ""
 
 
 def _is_used(tool: Any, server: Server) -> bool:

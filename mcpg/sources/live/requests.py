@@ -72,6 +72,7 @@ class TransportErrors:
     Attributes:
         is_unauthorized: Whether the server or its authorisation server refused the credentials.
         invalid_lines: Lines on standard output since the last message that were no messages.
+        noise: The first of all such lines, and how many there were.
         is_too_large: Whether a response exceeded `MAX_RESPONSE`.
         is_interrupted: Whether the connection was lost in the middle of a response.
         on_end: Called when the connection is lost, unless `None`.
@@ -86,6 +87,7 @@ class TransportErrors:
     message: str | None = None
     is_unauthorized: bool = False
     invalid_lines: int = 0
+    noise: tuple[str, int] = ("", 0)
     is_too_large: bool = False
     is_interrupted: bool = False
     on_end: Callable[[], None] | None = None

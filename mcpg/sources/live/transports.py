@@ -10,6 +10,8 @@ import logging
 import os
 import re
 import signal
+import socket
+import ssl
 import subprocess
 import sys
 from codecs import IncrementalDecoder, getincrementaldecoder
@@ -35,6 +37,7 @@ from mcp_types.methods import SERVER_RESULTS, validate_server_result
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
+from mcpg.errors import os_reason
 from mcpg.sources.client_config import HttpServer, Live, Server, StdioServer
 from mcpg.sources.live.credentials import find_authentication
 from mcpg.sources.live.oauth import OAUTH_REQUEST
@@ -44,6 +47,7 @@ from mcpg.sources.live.requests import (
     ServerError,
     SizeLimit,
     TransportErrors,
+    redact,
 )
 
 _SHELL = "/bin/sh"
@@ -81,7 +85,7 @@ def ended_with_us(group: int) -> Iterator[None]:
 Incoming = SessionMessage | Exception
 Streams = tuple[MemoryObjectReceiveStream[Incoming], MemoryObjectSendStream[SessionMessage]]
 
-MAX_OPENING = 16
+MAX_OPENING = 32
 """Connections that are opened at the same time."""
 
 GRACE = 1.0
@@ -100,6 +104,7 @@ _NO_STREAM = (405, 409)  # of a server without a stream of announcements, or wit
 _SESSION_HEADER = "mcp-session-id"
 
 _MAX_INVALID_LINES = 1000
+_LONGEST_NOISE = 2000
 _POLL_SECONDS = 0.01
 _PROBE = "server/discover"
 _NUDGE_SECONDS = 1.0
@@ -211,13 +216,14 @@ class _HttpTransport(httpx2.AsyncHTTPTransport):
         errors = self._errors.current
         try:
             response = await super().handle_async_request(request)
-        except httpx2.TransportError:
+        except httpx2.TransportError as fault:
+            reason = f"cannot be reached{_find_reason(fault)}"
             if _is_message(request) and errors is not self._errors:
                 # An exception would end the connection and the other requests over it.
-                errors.message, errors.is_interrupted = "server cannot be reached", True
+                errors.message, errors.is_interrupted = f"server {reason}", True
                 return httpx2.Response(_UNAVAILABLE, request=request)
             who = "authorisation server" if is_of_oauth else "server"
-            self._errors.message = f"{who} cannot be reached"
+            self._errors.message = f"{who} {reason}"
             raise
         status = response.status_code
         self._errors.has_session |= _SESSION_HEADER in response.headers
@@ -239,6 +245,22 @@ class _HttpTransport(httpx2.AsyncHTTPTransport):
             raise ServerError(self._errors.message)
         response.stream = _Body(response.stream, errors, _has_events(response))
         return response
+
+
+def _find_reason(fault: BaseException) -> str:
+    """Return why a connection failed, as the end of a message; "" if the system gave no reason."""
+    one: BaseException | None = fault
+    while one is not None:
+        if isinstance(one, BaseExceptionGroup):
+            one = one.exceptions[0]
+        if isinstance(one, ssl.SSLError):
+            return f": TLS failed: {getattr(one, 'verify_message', '') or one.reason or 'unknown'}"
+        if isinstance(one, socket.gaierror):
+            return f": {os_reason(one)}"
+        if isinstance(one, OSError) and one.errno:
+            return f": {os.strerror(one.errno).lower()}"
+        one = one.__cause__ or one.__context__
+    return ""
 
 
 class _StreamTransport(_HttpTransport):
@@ -369,8 +391,10 @@ async def _start_program(server: StdioServer, env: Mapping[str, str]) -> Process
             )
     except (OSError, ValueError) as fault:
         reason = getattr(fault, "strerror", None) or "command or environment is not text"
-        name = PurePath(server.command).name[:80]
-        raise ServerError(f"program {name!r} cannot be started: {reason.lower()}") from None
+        name, _ = redact(
+            PurePath(server.command).name, server.variables.values(), server.named_secrets
+        )
+        raise ServerError(f"command {name!r} cannot be started: {reason.lower()}") from None
     return process
 
 
@@ -441,6 +465,8 @@ def _parse_message(line: bytes, errors: TransportErrors) -> SessionMessage | Non
         message = SessionMessage(jsonrpc_message_adapter.validate_json(text, by_name=False))
     except ValueError:
         errors.invalid_lines += 1
+        first, count = errors.noise
+        errors.noise = first or text[:_LONGEST_NOISE].decode("utf-8", "replace"), count + 1
     else:
         errors.invalid_lines = 0
         return message

@@ -24,7 +24,7 @@ from processes import is_alive
 from mcpg.catalog.model import SourceKind
 from mcpg.errors import Code, UsageError
 from mcpg.sources import read_sources
-from mcpg.sources.client_config import HttpServer, Live, StdioServer
+from mcpg.sources.client_config import HttpServer, Live, StdioServer, bare_address
 from mcpg.sources.live import query_each, query_servers
 from mcpg.text.library_errors import install_command
 
@@ -111,7 +111,7 @@ def test_servers_on_the_web(address: HttpServer) -> None:
         (failed,) = query_servers([refused], QUICK).diagnostics
         assert (failed.code, failed.message) == (
             Code.SOURCE_LOAD_FAILED,
-            "server responded with HTTP status 401",
+            f"{bare_address(address.url)}: server responded with HTTP status 401",
         )
 
 
@@ -134,8 +134,8 @@ def test_servers_that_fail_do_not_hinder_the_others() -> None:
         "mcp.json: flood": "response is larger than 32 MB",
         "mcp.json: invalid": "invalid MCP response",
         "mcp.json: error": "server responded with error -32005",
-        "mcp.json: missing": "program 'program' cannot be started: no such file or directory",
-        "mcp.json: nobody": "server cannot be reached",
+        "mcp.json: missing": "command 'program' cannot be started: no such file or directory",
+        "mcp.json: nobody": ("http://127.0.0.1:1: server cannot be reached: connection refused"),
     }
 
 
@@ -240,9 +240,9 @@ def test_answers_without_end_and_redirects() -> None:
     web.shutdown()
     web.server_close()
     assert said == {
-        "endless": "response is larger than 32 MB",
-        "moved": "redirected to another address (HTTP status 302)",
-        "packed": "response is compressed, which was not requested",
+        "endless": f"{url}: response is larger than 32 MB",
+        "moved": f"{url}: redirected to another address (HTTP status 302)",
+        "packed": f"{url}: response is compressed, which was not requested",
     }
 
 
@@ -537,7 +537,7 @@ def test_only_one_event_is_bounded(end: bytes, mark: bytes, expected: str) -> No
     with serving(streaming(end, mark)) as web:
         batch = query_servers([HttpServer("web", "web", web.url)], Live({}, timeout=60))
     told = [tool.name for tool in batch.tools] or [one.message for one in batch.diagnostics]
-    assert told == [expected]
+    assert [one.removeprefix(f"{bare_address(web.url)}: ") for one in told] == [expected]
 
 
 def test_only_the_sdk_is_silent(caplog: pytest.LogCaptureFixture) -> None:

@@ -15,7 +15,7 @@ import pytest
 from authserver import ACCESS, REFRESH, Realm, authorising
 
 from mcpg.errors import OutputError, SourceError, UsageError
-from mcpg.sources.client_config import HttpServer, Live, LoginOptions
+from mcpg.sources.client_config import HttpServer, Live, LoginOptions, bare_address
 from mcpg.sources.live import log_in, log_out, query_servers
 from mcpg.sources.live.oauth import LoginFile
 from mcpg.sources.server_entries import CLIENT_CREDENTIALS, OAuth
@@ -59,7 +59,9 @@ def live(folder: Path) -> Live:
 def asked(server: HttpServer, folder: Path) -> list[str]:
     """Return the names of the tools, or why there are none."""
     batch = query_servers([server], live(folder))
-    return [tool.name for tool in batch.tools] or [item.message for item in batch.diagnostics]
+    start = f"{bare_address(server.url)}: "
+    reasons = [one.message.removeprefix(start) for one in batch.diagnostics]
+    return [tool.name for tool in batch.tools] or reasons
 
 
 def file_in(folder: Path) -> Path:
@@ -294,7 +296,8 @@ def test_a_lock_that_is_not_let_go(realm: Realm, tmp_path: Path) -> None:
         batch = query_servers([server], replace(live(tmp_path), timeout=1))
         other.kill()
     (failed,) = batch.diagnostics
-    assert failed.message.startswith(
+    start = f"{bare_address(server.url)}: "
+    assert failed.message.removeprefix(start).startswith(
         ("another program has been renewing the login", "no response within")
     )
     assert asked(server, tmp_path) == ["whoami"]

@@ -19,7 +19,7 @@ from authserver import (
 )
 
 from mcpg.errors import Code
-from mcpg.sources.client_config import HttpServer, Live
+from mcpg.sources.client_config import HttpServer, Live, bare_address
 from mcpg.sources.live import query_servers
 from mcpg.sources.live.credentials import find_authentication
 from mcpg.sources.live.requests import TransportErrors
@@ -52,7 +52,7 @@ def failure_of(server: HttpServer, live: Live = LIVE) -> str:
     batch = query_servers([server], live)
     (failed,) = batch.diagnostics
     assert (batch.tools, failed.code) == ((), Code.SOURCE_LOAD_FAILED)
-    return failed.message
+    return failed.message.removeprefix(f"{bare_address(server.url)}: ")
 
 
 @pytest.mark.parametrize("method", ["client_secret_basic", "client_secret_post"])
