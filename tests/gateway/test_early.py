@@ -187,7 +187,7 @@ async def test_a_graph_answers_first(shop: SlowShop, on_change: Any) -> None:
 def test_the_first_answer_of_serve(tmp_path: Path) -> None:
     """After a bundle was built of them, the first search does not wait for the servers."""
     shop = SlowShop(tmp_path, REFUND, TRACK)
-    environ = {**os.environ, "MCPG_CACHE": str(tmp_path / "cache")}
+    environ = {**os.environ, "MCPG_CACHE_DIR": str(tmp_path / "cache")}
     command = [sys.executable, "-m", "mcpg"]
     build = [*command, "bundle", "mcp.json", "-q"]
     subprocess.run(build, cwd=tmp_path, env=environ, check=True)
