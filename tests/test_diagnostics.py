@@ -7,7 +7,15 @@ from pathlib import Path
 from mcpg.errors import CODES, REMEDIES, Code, Severity, error, find_remedy, info, warning
 
 ROOT = Path(__file__).parent.parent
-ROW = re.compile(r"^\| `(\w+)` \| (\w+) \| ([^|]+) \| ([^|]+) \|$", re.MULTILINE)
+ITEM = re.compile(r"^- `(\w+)` \((\w+)\): (.+) \*([^*]+)\*$")
+
+
+def listed() -> list[tuple[str, str, str, str]]:
+    """Return the code, severity, meaning and remedy of each item of the reference."""
+    page = (ROOT / "docs/reference/diagnostics.md").read_text(encoding="utf-8")
+    items = re.findall(r"^- (?:.+\n?)(?:  .+\n?)*", page, re.MULTILINE)
+    found = [ITEM.match(" ".join(item.split())) for item in items]
+    return [match.groups() for match in found if match]  # type: ignore[misc]
 
 
 def emitted() -> set[str]:
@@ -30,8 +38,7 @@ def test_every_code_is_emitted() -> None:
 
 def test_the_reference_lists_every_code() -> None:
     """The reference has each code with a severity, a meaning and a remedy, and no other."""
-    page = (ROOT / "docs/reference/diagnostics.md").read_text(encoding="utf-8")
-    rows = ROW.findall(page)
+    rows = listed()
     assert {code for code, _, _, _ in rows} == set(CODES)
     assert {severity for _, severity, _, _ in rows} == {
         Severity.INFO,
@@ -43,10 +50,7 @@ def test_the_reference_lists_every_code() -> None:
 
 def test_every_code_has_the_remedy_that_the_reference_gives() -> None:
     """What a program is told to do about a diagnostic is what the documentation says."""
-    page = (ROOT / "docs/reference/diagnostics.md").read_text(encoding="utf-8")
-    told = {
-        code: re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", row) for code, _, _, row in ROW.findall(page)
-    }
+    told = {code: re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", row) for code, _, _, row in listed()}
 
     assert told == REMEDIES
     assert find_remedy("of_somebody_else") is None

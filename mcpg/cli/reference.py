@@ -50,13 +50,12 @@ RULES_MARKER = (
 def refreshed_rules(page: str) -> str:
     """Return *page* with its part on the rules of `mcpg lint` brought up to date."""
     written = page.partition(RULES_MARKER)[0].rstrip()
-    rows = (
-        f"| {rule.code} | {rule.name} | {rule.severity}{'' if rule.is_default else ', off'}"
-        f"{', fix' if rule.is_fixable else ''} | {rule.summary} | {' '.join(rule.remedy.split())} |"
+    items = (
+        f"- {rule.code} {rule.name} ({rule.severity}{'' if rule.is_default else ', off'}"
+        f"{', fix' if rule.is_fixable else ''}): {rule.summary} *{' '.join(rule.remedy.split())}*"
         for rule in RULES.values()
     )
-    head = ["| code | name | severity | finds | remedy |", "|---|---|---|---|---|"]
-    return "\n\n".join([written, RULES_MARKER, "\n".join([*head, *rows])]) + "\n"
+    return "\n\n".join([written, RULES_MARKER, "\n".join(items)]) + "\n"
 
 
 def generate_reference() -> str:
