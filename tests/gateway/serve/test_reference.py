@@ -23,12 +23,12 @@ def test_every_argument_and_member_is_told(name: str) -> None:
     inputs, outputs = INPUTS[name]["properties"], OUTPUTS.get(name, {}).get("properties", {})
     assert isinstance(inputs, dict)
     assert isinstance(outputs, dict)
-    told = re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)
+    told = re.findall(r"^- `(\w+)`:", section, re.MULTILINE)
     assert told == [*inputs, *(member for member in outputs if member not in COMMON)]
     for argument, schema in inputs.items():
         assert isinstance(schema, dict)
         if "default" in schema:
-            row = re.search(rf"^\| `{argument}` \|.*\| `?(\S+?)`? \|$", section, re.MULTILINE)
+            row = re.search(rf"^- `{argument}`:.*\(default: `?(\S+?)`?\)$", section, re.MULTILINE)
             assert row is not None
             assert row[1] == str(schema["default"])
 
