@@ -83,7 +83,7 @@ def test_a_budget_of_bytes(run: Callable[..., Run], form: str, budget: int) -> N
         (["ask"], "missing argument"),
         (["ask", "x", "--limit", "0"], "limit is 0"),
         (["ask", "x", "--intent", "gossip"], "gossip"),
-        (["ask", "x", "--pattern", "who owns {tool}"], "is no pattern"),
+        (["ask", "x", "--pattern", "who owns {tool}"], "is not a pattern"),
         (["ask", "x", "--pattern", "gossip=who owns {tool}"], "no intent is called"),
         (["ask", "invoice", "--max-bytes", "10"], "no answer fits"),
     ],
