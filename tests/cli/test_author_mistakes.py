@@ -20,11 +20,11 @@ DOCUMENTS = {
 sumary: Ask the bookkeeper first.<<did you mean 'summary'
 graph_realted: [invoice_search]<<did you mean 'graph_related'
 tags: money, bank<<write a list, [money, bank]
-date_published: 2026-02-30<<no date
+date_published: 2026-02-30<<not a date
 rdf_types: ["exx:Runbook"]<<did you mean 'ex'
 rdf_prefixes: {ex: "https://shop.example/vocab/"}
 rdf_properties:
-  ex:level: {value: abc, datatype: xsd:integer}<<no xsd:integer
+  ex:level: {value: abc, datatype: xsd:integer}<<not an xsd:integer
   shop:owner: Ops<<declare it in `rdf_prefixes`
 graph_next_steps: [shipment_creat]<<unknown document 'shipment_creat'
 about: [{label: Law, sameAs: "https://law.example/a b"}]<<it has a blank
