@@ -205,7 +205,12 @@ def test_an_endpoint_is_asked_as_the_settings_say(tmp_path: Path) -> None:
             {"MCPG_EMBED_WITH": "openai:a", "MCPG_EMBED_URL": "https://me:s3cr3t@host"},
             *("", "MCPG_EMBED_URL", "a user name or a password"),
         ),
-        ({"MCPG_EMBED_WITH": "openai:a", "MCPG_EMBED_URL": "here"}, "", "MCPG_EMBED_URL", "none"),
+        (
+            {"MCPG_EMBED_WITH": "openai:a", "MCPG_EMBED_URL": "here"},
+            "",
+            "MCPG_EMBED_URL",
+            "invalid",
+        ),
     ],
 )
 def test_an_endpoint_that_cannot_be_asked_is_refused(
