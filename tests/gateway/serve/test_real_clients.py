@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="module")
 def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[tuple[str, str], Any]]:
     """Serve directly and behind a gateway."""
-    with realclients.servers(tmp_path_factory.mktemp("clients"), ["meta"]) as found:
+    with realclients.servers(tmp_path_factory.mktemp("clients"), ["gateway"]) as found:
         yield found
 
 
@@ -50,7 +50,7 @@ def test_a_client_gets_what_the_server_gives(
     `benchmarks/bench_clients.py` has further clients, and each way with each transport.
     """
     direct = outcomes(language, servers["stdio", "direct"], "direct")
-    for transport, mode in (("stdio", "all"), ("http", "meta")):
+    for transport, mode in (("stdio", "all"), ("http", "gateway")):
         behind = outcomes(language, servers[transport, mode], mode)
         found = realclients.compared(direct, behind, mode)
         assert [step for step in found if not step.is_right] == []
