@@ -86,7 +86,7 @@ _MODULES = (
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is first asked for."""
+    """Import a public name when it is first used."""
     if name in __all__:
         for module_name in _MODULES:
             module = import_module(module_name)

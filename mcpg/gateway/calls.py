@@ -1,7 +1,7 @@
 """Record calls of tools in a file, for `mcpg learn`: names, times and outcomes only.
 
-A thread of its own writes, so that a slow disk delays no call. What cannot be written is dropped
-and reported as a diagnostic; calls never fail because of it.
+A separate thread writes, so that a slow disk delays no call. Records that cannot be written are
+dropped and reported as a diagnostic; calls never fail because of them.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ class Limits:
         sessions: Maximum number of connections that sessions have of their own.
         sessions_per_source: Maximum number of sessions with a process of their own of one server.
         session_seconds: Seconds without a request after which such a connection ends.
-        relist_seconds: Seconds after which the tools of a server are listed again whose list does
-            not state how long it is valid; 0 for no server.
+        relist_seconds: Seconds after which the tools of a server are listed again if their list
+            has no period of validity; 0 for no server.
 
     Raises:
         UsageError: A limit is not above 0, or `invoke_seconds` is above `longest_seconds`.
@@ -86,12 +86,12 @@ class FaultCode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Why an invocation has no result, and what to do about it.
+    """Why an invocation has no result, and the remedy.
 
     Attributes:
         code: The kind of fault.
-        message: What is wrong, without anything secret.
-        remedy: What the caller can do, "" for nothing.
+            message: A description of the fault, without anything secret.
+            remedy: A remedy for the caller, "" for none.
         field: The argument at fault, as a JSON pointer into the arguments; "" for none.
     """
 
@@ -111,7 +111,7 @@ class Invoked:
         tool_name: The server's name of the tool.
         content: The content blocks of MCP, in their order.
         structured: The structured result, else the JSON that the text is, or `None`.
-        faults: Why there is no result; empty on success.
+        faults: The reasons for a missing result; empty on success.
         wire: The result of `tools/call` as an MCP server sent it; `None` for other sources.
         error: The JSON-RPC error with which an MCP server responded, `None` if it did not.
         is_parsed: Whether `structured` is the text, read as JSON.
@@ -155,8 +155,8 @@ class CallError(Exception):
     """A call failed.
 
     Attributes:
-        message: What is wrong, without anything secret.
-        has_died: Whether the connection was lost between the request and its response.
+        message: A description of the failure, without anything secret.
+            has_died: Whether the connection was lost between the request and its response.
         error: The JSON-RPC error with which a server responded, `None` if it did not.
     """
 
@@ -236,9 +236,9 @@ class CallRecorder:
     """Appends calls to a file that only its owner can read; may be shared between threads."""
 
     def __init__(self, path: str | os.PathLike[str], most_bytes: int = MOST_BYTES) -> None:
-        """Prepare to record at *path*; the file is opened by the first call or by `check`.
+        """Prepare to record at *path*; the first call or `check` opens the file.
 
-        With *most_bytes*, it is renamed to `path.1`, in place of an older one.
+        With *most_bytes*, it is renamed to `path.1`, which replaces an older one.
         """
         self._path = Path(path)
         self._most_bytes = most_bytes
@@ -257,7 +257,7 @@ class CallRecorder:
         return (error(Code.CALLS_NOT_RECORDED, message, str(self._path)),)
 
     def check(self) -> None:
-        """Open the file now, so that `diagnostics` says whether that is possible."""
+        """Open the file now, so that `diagnostics` reports if that is impossible."""
         with self._lock:
             self._attempt(())
 
@@ -276,7 +276,7 @@ class CallRecorder:
             self._fault = "the disk is too slow"
 
     def close(self) -> None:
-        """Write what is waiting, within a few seconds, and close the file."""
+        """Write the waiting records, within a few seconds, and close the file."""
         thread, self._thread = self._thread, None
         if thread is not None:
             with suppress(queue.Full):
@@ -300,7 +300,7 @@ class CallRecorder:
         try:
             data = "".join(call.line() for call in calls).encode()
             if self._handle >= 0:
-                # Another process may have renamed the file, or somebody removed it.
+                # Another process or a user may have renamed or removed the file.
                 is_same = False
                 with suppress(FileNotFoundError):
                     is_same = os.path.samestat(self._path.lstat(), os.fstat(self._handle))

@@ -32,7 +32,7 @@ class ListKind(NamedTuple):
 
     Attributes:
         method: The method that lists them.
-        member: The member of its result that holds them.
+        member: The member of its result that contains them.
         key: The member that identifies an item.
         most: How many are read.
         extension: The extension that a server declares for them; "" for a capability of the
@@ -113,7 +113,7 @@ async def list_kind(
 
 
 def read_item(kind: ListKind, item: Any, faults: list[str]) -> JsonObject | None:
-    """Return a valid item, as all clients accept it; `None` for another, whose fault is added."""
+    """Return a valid item, as all clients accept it; else `None`, and add its fault."""
     if kind.extension:
         try:
             return skills.read_entry(item)
@@ -157,12 +157,12 @@ class Directory:
         templates: Templates as entries of `resources/templates/list`, by their texts.
         prompts: Prompts as entries of `prompts/list`, by their names.
         skills: Skills as entries of `skills/list`, by their addresses.
-        located: Where each is, by its kind and key.
+        located: The server of each item and its address there, by its kind and key.
         owners: The ids of the sources of skills, by the addresses of these.
-        roots: Where the folders of skills of servers are, by their addresses.
+        roots: The servers of folders of skills and the addresses there, by their addresses.
         local: The skills of bundles and folders, by the addresses of their folders.
-        sources: The servers, by the names that stand in addresses.
-        diagnostics: What is wrong with skills.
+        sources: The servers, by their names in addresses.
+        diagnostics: Diagnostics of skills.
     """
 
     resources: dict[str, JsonObject] = field(default_factory=dict)
@@ -188,7 +188,7 @@ class Directory:
         return found
 
     def find_listed(self, uri: str) -> ServerItem | None:
-        """Return where the resource at *uri* is, as lists or its own text tell."""
+        """Return where the resource at *uri* is, according to lists or its own text."""
         known = self.located.get(("resources", uri))
         if known is not None:
             return known
@@ -198,7 +198,7 @@ class Directory:
         return find_below(uri, self.roots)
 
     def resource(self, uri: str) -> ServerItem | None:
-        """Return where the resource at *uri* is, as lists and templates tell."""
+        """Return where the resource at *uri* is, according to lists and templates."""
         return self.find_listed(uri) or self.match_template(uri)
 
     def match_template(self, uri: str) -> ServerItem | None:
@@ -209,13 +209,13 @@ class Directory:
         return None
 
     def find_skill(self, uri: str) -> JsonObject | None:
-        """Return the innermost skill whose folder has *uri*."""
+        """Return the skill with the innermost folder that contains *uri*."""
         folders = skills.find_folders(uri) if self.skills else ()
         found = (self.skills.get(f"{one}/{SKILL_FILE}") for one in folders)
         return next((one for one in found if one is not None), None)
 
     def find_local(self, uri: str) -> tuple[Skill, str] | None:
-        """Return the skill of a bundle whose folder has *uri*, and the path of the file there."""
+        """Return the bundled skill that contains the file at *uri*, and the file's path in it."""
         for folder in skills.find_folders(uri) if self.local else ():
             if folder in self.local:
                 return self.local[folder], unquote(uri[len(folder) + 1 :])
@@ -248,7 +248,7 @@ NOTHING = Directory()
 def build_directory(
     lists: Iterable[tuple[ServerSource, Lists]], local: Iterable[Skill] = ()
 ) -> Directory:
-    """Return the directory of servers in their order, which decides whose names stay.
+    """Return the directory of servers; in a conflict of names, the first server keeps its name.
 
     The *local* skills come before all others.
     """
@@ -306,10 +306,10 @@ def _add_skills(
     entries: tuple[JsonObject, ...],
     taken: dict[str, str],
 ) -> set[str]:
-    """Add the skills of *source*, those that conflict with earlier servers with the *prefix*.
+    """Add the skills of *source*, with the *prefix* if they conflict with earlier servers.
 
-    The folders of the others are *taken*, with the ids of their sources; those of the moved ones
-    are returned. Both are folded.
+    The folders of other skills are *taken*, with the ids of their sources. Return the folders of
+    the moved skills. Both are folded.
     """
     if not entries:
         return set()

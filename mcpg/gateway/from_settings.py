@@ -40,16 +40,16 @@ _LIMITS = {
 
 @dataclass(frozen=True, slots=True)
 class GatewayRequest:
-    """What of a gateway the command line names.
+    """The arguments of the command line that configure a gateway.
 
     Attributes:
-        sources: Files, folders, servers and modules; none for the bundle that an option names, for
-            those of the configuration file, for *graph*, or for the bundle, whichever is first.
-        graph: A bundle, folder or document to search in place of what the sources define.
+        sources: Files, folders, servers and modules; none for the bundle that an option names, the
+            sources of the configuration file, *graph*, or the bundle, whichever is first.
+        graph: A bundle, folder or document to search instead of the sources' definitions.
         source_id: Source id of all tools.
-        header: Headers for the one server that is named by its address, or for the one OpenAPI
+        header: Headers for the only server that is named by its address, or for the only OpenAPI
             document, as `NAME: VALUE`.
-        server_timeout: Seconds that each server has to tell its tools.
+        server_timeout: Seconds that each server has to list its tools.
         allow_private: Whether servers that OpenAPI documents name may have private addresses.
     """
 
@@ -207,7 +207,7 @@ def open_wanted(
 
 
 def read_limits(settings: Settings) -> Limits:
-    """Return the limits that *settings* hold; raises `UsageError` where they make no sense."""
+    """Return the limits in *settings*; raises `UsageError` if they make no sense."""
     usual = Limits()
     found = {name: settings.find(f"limits.{key}") for name, key in _LIMITS.items()}
     given = {name: one.value for name, one in found.items() if one is not None}
@@ -216,7 +216,7 @@ def read_limits(settings: Settings) -> Limits:
 
 
 def _open_tool_lock(settings: Settings, reaction: OnChange) -> ToolLock | None:
-    """Return the lock to which tools are held, `None` where nothing asks for that."""
+    """Return the lock that tools must match, `None` if none is requested."""
     if not is_locked(settings):
         return None
     if reaction is OnChange.ACCEPT:

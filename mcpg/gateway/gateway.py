@@ -109,8 +109,8 @@ def read_configuration(
     The diagnostics of the configuration are added to the *options*.
 
     Raises:
-        NotFoundError: There is no such file.
-        SourceError: It is no configuration of a client.
+        NotFoundError: The file does not exist.
+        SourceError: It is not a configuration of a client.
         UsageError: It is neither a path nor a JSON object, or an option has the wrong type.
     """
     noticed, live = options.get("diagnostics", ()), options.get("live")
@@ -139,7 +139,7 @@ _FREE = frozenset(("limit", "include_disabled", "min_score", "abstain", "fusion"
 
 
 def is_brief_search(engine: Engine, query: object = None, **options: Any) -> bool:
-    """Return whether a search is sure to be short, once the engine has answered another one.
+    """Return whether a search is sure to be short, if it is not the engine's first.
 
     The *options* are the other arguments of `Engine.search`.
     """
@@ -205,7 +205,7 @@ _STARTING = warning(
 
 
 def _mark_early(result: Answer) -> Answer:
-    """Return the *result* of an engine whose servers have not responded yet, marked as such."""
+    """Return the *result* of an engine, marked as lacking servers that have not responded yet."""
     marked: Any = result
     if isinstance(result, SearchResult):
         marked = result._replace(diagnostics=(*result.diagnostics, _STARTING))
@@ -252,15 +252,15 @@ class Gateway:
                 `open_sources`: the configuration of a client, a bundle, a folder, the address of a
                 server ...
             graph: Source of the documents that it searches; a path is a `FileGraph`.
-            lock: Definitions that were approved, to which tools are held; a path is a lock file,
-                which is read now.
+            lock: Approved definitions that tools must match; a path is a lock file, which is read
+                now.
             live: Options for querying servers, `None` for the environment of this process and the
                 default timeout.
             reserved: Ids that no tool may get.
-            limit: Maximum number of matches of a search that sets none, at least 1.
+            limit: Default maximum number of matches of a search, at least 1.
             services: Services of its engine.
-            observer: Observer of builds, searches, routes and invocations, `None` for the one in
-                *services*; see `mcpg.telemetry`.
+            observer: Observer of builds, searches, routes and invocations, `None` for the observer
+                in *services*; see `mcpg.telemetry`.
             limits: Limits of calls.
             cache_dir: Folder for the indexes of bundles in read-only folders.
             diagnostics: Earlier diagnostics of the sources.
@@ -269,10 +269,10 @@ class Gateway:
                 `mcpg learn`; or a recorder, which the gateway closes with itself.
 
         Raises:
-            UsageError: A source is none, two sources have the same id, an argument has the wrong
+            UsageError: A source is invalid, two sources have the same id, an argument has the wrong
                 type, or *limit* is below 1.
             NotFoundError: A path does not exist.
-            SourceError: A file holds no tools.
+            SourceError: A file contains no tools.
             InputError: The lock is invalid.
         """
         if isinstance(graph, str | PathLike):
@@ -323,7 +323,7 @@ class Gateway:
         """Return a gateway to the servers of a client's configuration; none is started yet.
 
         Args:
-            configuration: Its path, such as `mcp.json`, or the object that it holds, such as
+            configuration: Its path, such as `mcp.json`, or the object in it, such as
                 `{"mcpServers": {...}}`.
             **options: Further arguments of `Gateway`.
 
@@ -400,7 +400,7 @@ class Gateway:
         return source.id in snapshot.owner_ids
 
     def read_graph(self) -> tuple[Tool, ...]:
-        """Return the enabled tools that the documents of a file state, none without such a graph.
+        """Return the enabled tools in the documents of a file, none without such a graph.
 
         It reads no source.
         """
@@ -449,10 +449,10 @@ class Gateway:
         return any(one.server == server for one in servers)
 
     def narrow(self, *views: View) -> Gateway:
-        """Return a gateway to what all *views* show of this one, which is open as long as this one.
+        """Return a gateway to the tools that all *views* show, which is open as long as this one.
 
-        What is hidden does not exist there: it has an index of its own, which has the tools that
-        are shown alone. Both share sources and connections.
+        Hidden tools do not exist there: its index contains only the shown tools. Both gateways
+        share sources and connections.
         """
         self._require_manager()
         narrowed, shown, callbacks = copy(self), (*self._views, *views), list[OnIndex]()
@@ -511,7 +511,7 @@ class Gateway:
     def on_change(self, callback: OnIndex) -> None:
         """Call *callback* in the event loop after each new index; its errors are ignored.
 
-        The next index waits for one that is asynchronous.
+        The next index waits for an asynchronous callback.
         """
         self._callbacks.append(callback)
 
@@ -542,7 +542,7 @@ class Gateway:
     async def _use(self, *, for_call: bool = False) -> Snapshot:
         """Return the current snapshot for a request, which keeps lists of servers up to date.
 
-        A call waits for what servers have now, if that has to be what was reviewed.
+        A call waits for the servers' current lists if the tools must match reviewed definitions.
         """
         self.sessions.uses += 1
         graph = self._plan.graph
@@ -565,7 +565,7 @@ class Gateway:
 
         Raises:
             NotFoundError: The name is unknown or ambiguous.
-            UsageError: *tool* is no text.
+            UsageError: *tool* is not a text.
         """
         check_text("tool", tool)
         snapshot = await self._use()
@@ -597,34 +597,34 @@ class Gateway:
         params: JsonObject | None = None,
         session: str = "",
     ) -> Invoked:
-        """Call a tool; faults are part of the result. A cancellation is passed on to its server.
+        """Call a tool; faults are part of the result. Its server receives a cancellation.
 
-        A call is only repeated when the tool declares that it reads or is idempotent, and the
-        connection to its server was lost before there was a response.
+        A call is only repeated if the tool declares that it reads or is idempotent, and the
+        connection to its server was lost before the response.
 
         Args:
             tool: An id in any case, `source::name`, or a raw name.
             arguments: The arguments by name.
-            source_id: Its source, where a name alone is ambiguous.
-            name: A raw name, in place of *tool*.
-            timeout: Seconds for all of it, which progress renews, up to what the limits grant;
-                `None` for the default of its server or the limits.
+            source_id: Its source, if the name is ambiguous without it.
+            name: A raw name, instead of *tool*.
+            timeout: Seconds for the whole call, which progress renews, up to the limits; `None`
+                for the default of its server or the limits.
             progress: Receives progress that the server reports.
             include_disabled: Whether a tool that is disabled by default is invoked.
-            query: The task. Its server receives it, as does an argument `query` that the tool has
-                and *arguments* lacks.
-            context: Further context, a text or JSON; likewise for the arguments `context` and
+            query: The task, sent to the server. It also fills the tool's argument `query` if
+                *arguments* lacks it.
+            context: Further context, a text or JSON, which also fills the arguments `context` and
                 `contextSummary`.
-            context_summary: A summary of *context*; likewise for the argument `contextSummary`.
+            context_summary: A summary of *context*, which also fills `contextSummary`.
             meta: Further members of the `_meta` of the request to its server.
             params: Further parameters of this request, such as input that the server requires.
-            session: What the call belongs to, such as a conversation: an id without a meaning, for
-                recorded calls and spans. A server that keeps state for each client has a connection
-                for each session, until `end_session`. Calls without one belong to one session of
-                this gateway.
+            session: An opaque id of the conversation that the call belongs to, for recorded calls
+                and spans. A server that keeps state for each client has a connection for each
+                session, until `end_session`. Calls without a session belong to one session of this
+                gateway.
 
         Raises:
-            UsageError: The time is not above 0, or a name is no text.
+            UsageError: The time is not above 0, or a name is not a text.
         """
         check_text("tool", tool)
         check_text("source_id", source_id)
@@ -672,7 +672,7 @@ class Gateway:
         arguments: Mapping[str, JsonValue],
         **options: Any,
     ) -> Invoked:
-        """Call *tool* within *session*; addresses in its result are those of this gateway."""
+        """Call *tool* within *session*; addresses in its result are this gateway's addresses."""
         owner = snapshot.owner(tool)
         schema = snapshot.built.review.schemas.get((tool.source_id, tool.name))
         token = current_session.set(session)

@@ -76,14 +76,14 @@ class IndexSpec:
     """How an index is made.
 
     Attributes:
-        graph: Where the documents come from.
+        graph: The source of the documents.
         reserved: Ids that no tool may get, in any case.
-        cache_dir: Folder for the indexes of bundles that lie where nothing can be written.
-        limit: Maximum number of matches of a search that sets none.
+        cache_dir: Folder for the indexes of bundles in read-only folders.
+        limit: Default maximum number of matches of a search.
         earlier: Tools with the ids that they had before, and keep.
-        lock: Definitions to which tools are held, `None` for none.
-        shown: What a view shows, `None` for everything.
-        left_out: Names of sources that are left out since no view shows them.
+        lock: Definitions that tools must match, `None` for none.
+        shown: The tools that a view shows, `None` for everything.
+        left_out: Names of sources that are left out because no view shows them.
     """
 
     graph: GraphSource
@@ -114,7 +114,7 @@ class IndexSpec:
 
 
 class UnusableGraphError(Exception):
-    """The documents of a graph cannot be had, as its *diagnostic* says."""
+    """The documents of a graph are unavailable, for the reason in its *diagnostic*."""
 
     def __init__(self, code: str, message: str, place: str | None = None) -> None:
         super().__init__(message)
@@ -150,16 +150,15 @@ def map_documents(
     memo: StoredBuildCache,
     hidden: Collection[Key] = (),
 ) -> tuple[Assembly, list[Diagnostic]]:
-    """Put the documents of *graph* together with the tools of *catalog*, with what was noticed.
+    """Combine the documents of *graph* with the tools of *catalog*; return also the diagnostics.
 
-    A document belongs to the tool whose source and name it states, to the one that its key `tool`
-    names, to the one whose URI it has, or to the one that its file is called after; where there is
-    one tool, to that. Documents of other tools are left out, and reported unless they are *hidden*;
-    for a tool without a document, one is generated from its source. The relations of *batch* that
-    rules state and observed calls show hold beside any document.
+    A document belongs to the tool that its source and name, its key `tool`, its URI, or its file
+    name identifies; if there is only one tool, to that. Documents of other tools are left out, and
+    reported unless they are *hidden*; for a tool without a document, a document is generated from
+    its source. The relations in *batch* from rules and observed calls supplement all documents.
 
     Raises:
-        UnusableGraphError: The documents cannot be had, or are broken.
+        UnusableGraphError: The documents are unavailable or broken.
     """
     # The tools have the hints already.
     relating = tuple(replace(rule, hints=Hints()) for rule in batch.rules)
@@ -199,7 +198,7 @@ def _describe_mapping(
     for path, tool in unknown.items():
         message = f"no source has {tool.name!r} of {tool.source_id!r}: its document is ignored"
         diagnostics.append(warning(Code.GRAPH_DOCUMENT_UNMAPPED, message, path))
-    # Documents of a graph are meant to supersede those of the sources.
+    # Documents of a graph are meant to supersede the sources' documents.
     known = {*catalog.diagnostics}
     diagnostics += [
         one
@@ -309,7 +308,7 @@ def build(readings: Sequence[SourceReading], plan: IndexSpec, memo: StoredBuildC
         readings, key=lambda one: not (one.batch.tools and runs_tools(one.source))
     ):
         for tool in reading.batch.tools:
-            if hides or plan.lock is not None:  # what nobody could review goes, except for icons
+            if hides or plan.lock is not None:  # only icons need no review
                 listed = {key: tool.listed[key] for key in tool.listed if key == _ICONS}
                 tool = replace(tool, listed=listed)  # noqa: PLW2901
             live.setdefault((tool.source_id, tool.name), tool)
@@ -350,10 +349,10 @@ def build_view(
     plan: IndexSpec,
     memo: StoredBuildCache,
 ) -> BuiltIndex:
-    """Build an index of what all *views* show of *readings*, of which *whole* is built.
+    """Build an index of the part of *readings* that all *views* show; *whole* is built of all.
 
-    The index of all tools only decides on what is shown: it has the ids and the hints of tools.
-    Diagnostics name nothing that is hidden, except for those of the views.
+    The index of all tools only decides which tools are shown: it has their ids and hints.
+    Diagnostics name nothing that is hidden, except for diagnostics of the views.
     """
     known = (*whole.catalog().tools, *whole.review.hidden.values())
     tools = frozenset(
@@ -372,7 +371,7 @@ def build_view(
     is_whole = is_whole and len(tools) == len(known) and len(pages) == len(whole.engine.pages)
     is_same = is_whole and _keeps_ids(whole.catalog().tools, plan)
     built = whole if is_same else build(parts, replace(plan, shown=shown), memo)
-    # Diagnostics of a source, a review or a hints file may name what is hidden.
+    # Diagnostics of a source, a review or a hints file may name hidden tools.
     safe = {notice for one in parts for notice in one.batch.diagnostics}
     kept = (one for one in built.diagnostics if one in safe or one.code in _OF_TOOLS)
     names = [name for one in readings for name in name_server(one.source)]
@@ -385,7 +384,7 @@ def build_view(
 def _shows_page(page: ToolDocument, views: Sequence[View]) -> bool:
     """Return whether *views* show a page.
 
-    One of listed servers is of the server of its catalog, that of a skill of its source.
+    A page of listed servers belongs to the server of its catalog, a skill's page to its source.
     """
     entry = page.further.get("entry_type")
     kind = ItemKind.SKILL if entry == SKILL_PAGE else ItemKind.PAGE
@@ -396,7 +395,7 @@ def _shows_page(page: ToolDocument, views: Sequence[View]) -> bool:
 
 
 def _keeps_ids(tools: Sequence[Tool], plan: IndexSpec) -> bool:
-    """Return whether *tools* would get the ids that they have, which may be those of earlier."""
+    """Return whether *tools* would get the ids that they have, which may be earlier ids."""
     named, _ = assign_ids(tools, plan.reserved, plan.earlier)
     return [(one.key, one.id) for one in named] == [(one.key, one.id) for one in tools]
 
@@ -404,7 +403,7 @@ def _keeps_ids(tools: Sequence[Tool], plan: IndexSpec) -> bool:
 def _narrow(
     batch: SourceBatch, plan: IndexSpec, memo: StoredBuildCache
 ) -> tuple[SourceBatch, Assembly | None]:
-    """Return *batch* as far as it is shown, and what the whole is assembled to, if it is not."""
+    """Return the shown part of *batch*, and, if that is not all, the assembled whole."""
     if plan.shown is None:
         return batch, None
     whole = _assemble_without_texts(batch, plan, memo)
@@ -471,7 +470,7 @@ def _build_by_documents(
 
 
 def _read_reviewed(graph: FileGraph, plan: IndexSpec, memo: StoredBuildCache) -> ReviewedGraph:
-    """Read *graph* alone, a bundle through its compiled index."""
+    """Read only *graph*, a bundle through its compiled index."""
     try:
         batch = _read_documents(graph, Catalog())
         if len(batch.bundles) == 1 and not (batch.documents or batch.tools):

@@ -139,7 +139,7 @@ async def _await_quietly(value: Any) -> tuple[Any, BaseException | None]:
         with stdout_diverted():
             return await value, None
     except CancelledError as fault:
-        # Of a task that the function awaited, unless it is this one that is cancelled.
+        # A task that the function awaited was cancelled, unless this task is.
         task = current_task()
         if task is None or task.cancelling():
             raise
@@ -150,7 +150,7 @@ async def _await_quietly(value: Any) -> tuple[Any, BaseException | None]:
 
 @lru_cache(maxsize=256)
 def _make_binder(function: Function) -> SchemaValidator:
-    # Made of the same description as the schema of the tool; pydantic's types allow classes alone.
+    # Same source as the tool's schema; pydantic allows only classes.
     form: Any = plain_function(function)
     schema: Any = TypeAdapter[Any](form).core_schema
     binding: Any = {"function": lambda *positional, **named: (positional, named)}
@@ -252,7 +252,7 @@ class _ToolCall:
         return {**self.given_meta, **({META: given} if given else {})} or None
 
     def check_at_once(self, arguments: Mapping[str, JsonValue]) -> JsonObject | None:
-        """Return *arguments*, where a few steps show that they are valid and complete."""
+        """Return *arguments* if a few steps show that they are valid and complete."""
         if self._has_context or not is_brief(arguments):
             return None
         plain = as_json(arguments)
@@ -275,7 +275,7 @@ class _ToolCall:
             plain = with_context_arguments(reviewed, plain, *context)
         faults = check_arguments(self.schema, plain)
         if faults and self.schema is not reviewed:
-            # Nothing of a schema that nobody has reviewed is repeated.
+            # Nothing of an unreviewed schema is repeated.
             message = (
                 f"the arguments fit {self.tool.id} as reviewed, but its source has changed its "
                 "arguments"
@@ -291,7 +291,7 @@ class _ToolCall:
 def with_context_arguments(
     schema: JsonObject, arguments: JsonObject, query: str, context: JsonValue, summary: str = ""
 ) -> JsonObject:
-    """Add query and context to *arguments*, where the tool has such an argument and none is given.
+    """Add query and context to *arguments* if the tool has such an argument and none is given.
 
     The *query* goes to the argument `query`, the *context* to `context`, as it is or as a text,
     whichever the input *schema* allows, and the *summary*, or else the context as a text, to
@@ -355,10 +355,10 @@ class Invoker:
     ) -> Invoked:
         """Invoke a tool of *owner*, `None` if that is unknown; see `Gateway.invoke`.
 
-        Where *tool* has the reviewed input schema, *current_schema* is that of its server.
+        If *tool* has the reviewed input schema, *current_schema* is the server's schema.
 
         Raises:
-            UsageError: The time is no number, or not above 0.
+            UsageError: The time is not a number, or not above 0.
         """
         if not isinstance(timeout, float | int | None):
             raise wrong_type("timeout", timeout, "a number of seconds")
@@ -502,7 +502,7 @@ def _make_refusal(tool: Tool) -> RefusedError:
 
 
 def _as_json(value: Any) -> JsonValue:
-    """Return *value* as JSON that can be sent; what is not JSON counts as not given."""
+    """Return *value* as JSON that can be sent; a value that is not JSON counts as missing."""
     if value is None:
         return None
     try:

@@ -132,9 +132,9 @@ _BASE64 = 4 / 3
 
 
 def invoke_text(invoked: Invoked) -> str:
-    """Return an answer for people: its texts, what else there is, or the structured result."""
+    """Return an answer for people: its texts and other contents, or the structured result."""
     if not invoked.is_success:
-        return ""  # what a tool says of its failure is an error, not data
+        return ""  # a tool's message about its failure is an error, not data
     shown = []
     for block in invoked.content:
         resource = block.get("resource")
@@ -157,11 +157,10 @@ _APPLICATORS = ("anyOf", "oneOf", "allOf")
 
 
 def parse_argument(schema: JsonObject, name: str, text: str) -> JsonValue:
-    """Return *text* as the argument *name* of a tool with the input *schema* takes it.
+    """Return *text* as the value of the argument *name* of a tool with the input *schema*.
 
-    It stays a text where the schema names texts among what it takes. Where it names none, or says
-    nothing of the type, it is JSON where it is JSON. What the schema refuses gives way to what it
-    accepts.
+    It stays a text if the schema names texts among the types. If it does not, or names no type, the
+    text is read as JSON if it is JSON. A value that the schema accepts is preferred to a refused one.
     """
     try:
         value: JsonValue = json.loads(text)

@@ -63,11 +63,11 @@ _UNKNOWN = "application/octet-stream"
 
 @dataclass(frozen=True, slots=True)
 class _OpenFile:
-    """A file as it was read, with those of its operations that were called before by name.
+    """A file as it was read, with its operations that were called before.
 
     Attributes:
         signature: Changes when the file does.
-        document: The document, `None` where it is none.
+        document: The document, `None` if the file is not one.
         stated: Its operations by name.
     """
 
@@ -88,10 +88,10 @@ class OperationCaller:
     _clients: dict[bool, httpx2.AsyncClient] = field(default_factory=dict)
 
     async def find(self, owner: FileSource, name: str) -> ApiOperation | None:
-        """Return the operation of the tool *name*, `None` where *owner* is no OpenAPI document.
+        """Return the operation of the tool *name*, `None` if *owner* is not an OpenAPI document.
 
-        Raises `RefusedError` where the document has no such operation any more, or several, and
-        `CallError` where it cannot be read any more.
+        Raises `RefusedError` if the document no longer has exactly one such operation, and
+        `CallError` if it cannot be read any more.
         """
         async with self._reading:
             read = partial(self._read, owner.path)
@@ -135,11 +135,11 @@ class OperationCaller:
     async def call(
         self, operation: ApiOperation, owner: FileSource, arguments: JsonObject
     ) -> CallResult:
-        """Call an operation of *owner*, which has its base address and headers.
+        """Call an operation of *owner*, which has the base address and headers.
 
-        Only a request that reads follows redirects, on the same host, and is sent once more where
-        the connection was lost before there was a response. Raises `RefusedError` where the
-        arguments cannot be sent, and `CallError` where there is no result; a failure is one.
+        Only a request that reads follows redirects, on the same host, and is repeated once if the
+        connection was lost before the response. Raises `RefusedError` if the arguments cannot be
+        sent, and `CallError` if there is no result; a reported failure is a result.
         """
         base = owner.base_url or operation.address
         if base is None:
@@ -301,7 +301,7 @@ async def _read_bytes(response: httpx2.Response, limit: int) -> tuple[bytes, boo
 
 
 def _decode_body(response: httpx2.Response, data: bytes, *, is_text: bool) -> str | None:
-    """Decode *data*; return `None` where it is no text, and is not declared as such."""
+    """Decode *data*; return `None` if it is not text and not declared as text."""
     try:
         known = codecs.lookup(response.charset_encoding or "utf-8").name
     except (LookupError, ValueError):
@@ -317,7 +317,7 @@ def _decode_body(response: httpx2.Response, data: bytes, *, is_text: bool) -> st
 
 
 def _parse_body(text: str, kind: str) -> JsonValue:
-    """Parse what is declared as JSON; return `None` where it is not, or invalid."""
+    """Parse data declared as JSON; return `None` if it is not declared so, or invalid."""
     if not is_json(kind):
         return None
     try:

@@ -1,9 +1,9 @@
-"""Serialisation of a tool's arguments into the HTTP request of an OpenAPI operation.
+"""Serialization of a tool's arguments into the HTTP request of an OpenAPI operation.
 
-Arguments come from models, and models read what strangers write: whatever an argument holds, the
-request goes to the operation's own path, below its base address, with the configured headers.
+Arguments come from models, which read untrusted text: whatever an argument contains, the request
+goes to the operation's own path, below its base address, with the configured headers.
 
-Styles are those of the OpenAPI Specification 3.1.1, section 4.8.12.4, table "Style Examples".
+Styles follow the OpenAPI Specification 3.1.1, section 4.8.12.4, table "Style Examples".
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class HttpRequest:
     Attributes:
         method: HTTP method in capitals.
         url: The whole address.
-        content: Its body, `None` for none or where it has parts.
+        content: Its body, `None` if it has none or has parts.
         parts: The parts of a body in `multipart/form-data`.
     """
 
@@ -95,11 +95,11 @@ def write_request(
 ) -> HttpRequest:
     """Write the request of *operation* with the *arguments* of its tool, by name.
 
-    Its path is appended to *base*, whose query goes with every request. No argument overrides the
-    configured *headers*.
+    Its path is appended to *base*; the query of *base* is part of each request. No argument
+    overrides the configured *headers*.
 
     Raises:
-        RefusedError: An argument cannot be written, or would change where the request goes.
+        RefusedError: An argument cannot be written, or would change the request's destination.
         CallError: The operation cannot be called in this way.
     """
     known = [*operation.parameters, *([operation.body_name] if operation.body else [])]

@@ -52,7 +52,7 @@ _SHOWN_KINDS = {"prompts": ItemKind.PROMPT, "skills": ItemKind.SKILL}
 
 
 class RequestError(McpgError):
-    """A server responded with a JSON-RPC *error*, or, where that is `None`, not at all."""
+    """A server responded with a JSON-RPC *error*, or, if that is `None`, not at all."""
 
     def __init__(self, fault: CallError) -> None:
         super().__init__(fault.message)
@@ -61,13 +61,13 @@ class RequestError(McpgError):
 
 @dataclass(slots=True)
 class _KnownLists:
-    """The lists of a server, as it last sent them, and when it is queried again.
+    """The lists of a server, as it last sent them, and the time of the next query.
 
     Attributes:
         lists: The lists.
-        capabilities: What it declares, `None` if that is not known.
+        capabilities: Its declared capabilities, `None` if unknown.
         roots: The folders of its skills, folded.
-        faults: What is wrong with its skills.
+        faults: The faults of its skills.
         changed: The digests of files that differed when they were read, by their addresses.
     """
 
@@ -170,14 +170,14 @@ class Primitives:
                 known.backoff.record_announcement()
 
     def forget(self, source: Source) -> None:
-        """Drop what is known of a *source* that was removed."""
+        """Forget a *source* that was removed."""
         self._known.pop(source.id, None)
 
     def record_call(self, source: Source | None) -> None:
         """Record a call of a tool of *source*, which may have changed what it would list."""
         if isinstance(source, ServerSource):
             known = self._find_known(source)
-            if known.again <= anyio.current_time() + _RECENT:  # not one that is too slow
+            if known.again <= anyio.current_time() + _RECENT:  # except a slow one
                 known.again = known.backoff.until = 0.0
 
     def rewrite_addresses(self, result: JsonObject, source: Source | None) -> JsonObject:
@@ -202,7 +202,7 @@ class Primitives:
         roots = self.directory.roots
         moved = self.directory.prefix_uri(source, uri) if roots else uri
         if moved != uri and find_below(moved, roots) is not None:
-            return moved  # as the other files of a skill that was renamed
+            return moved  # as other files of a renamed skill
         place = self._find(uri)
         if place is not None:
             is_own = (place.source.id, place.key) == (source.id, uri)
@@ -255,7 +255,7 @@ class Primitives:
     async def skill(self, uri: str, params: JsonObject) -> JsonObject:
         """Return the result of `skills/get`, with further *params*.
 
-        A skill that is not listed is that of the first server that has it. Raises as `read` does.
+        A skill that is not listed comes from the first server that has it. Raises as `read` does.
         """
         directory = await self._latest()
         is_local = directory.find_local(uri) is not None
@@ -394,7 +394,7 @@ class Primitives:
             self.invalidate(place.source.server)
 
     def _find_faults(self, source: ServerSource) -> Iterator[Diagnostic]:
-        """Yield what is wrong with the skills of a server that are shown."""
+        """Yield the diagnostics of the shown skills of a server."""
         known = self._find_known(source)
         if not self._shows("skills"):
             return
@@ -443,9 +443,9 @@ class Primitives:
         return await self._request(place.source, "completion/complete", given, None)
 
     async def watch(self, uris: frozenset[str]) -> dict[tuple[str, str], str]:
-        """Subscribe to the resources *uris*, and to no others.
+        """Subscribe to exactly the resources *uris*.
 
-        Returns the addresses by which they were asked for, by source and address there.
+        Returns the requested addresses, by source and address there.
         """
         found: dict[tuple[str, str], str] = {}
         for uri in sorted(uris):
@@ -484,7 +484,7 @@ class Primitives:
         known = self._find_known(source)
         known.is_fresh = True  # before the query: a change during it needs another
         known.again = anyio.current_time() + SLOW_SECONDS
-        current_caller.set(None)  # what is listed is for all
+        current_caller.set(None)  # lists are for all
         current_session.set("")
         before = known.lists
 

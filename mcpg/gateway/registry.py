@@ -23,8 +23,8 @@ class FileGraph:
     """Documents read from a bundle, a folder, or a file, which were reviewed.
 
     Attributes:
-        path: Where they are.
-        on_change: What becomes of tools that differ from the reviewed ones: `warn`, `hide` or
+        path: The path of the bundle, folder or file.
+        on_change: The treatment of tools that differ from the reviewed ones: `warn`, `hide` or
             `accept`.
 
     Raises:
@@ -92,8 +92,8 @@ class SourceRegistry:
 
     Attributes:
         version: Grows with every change.
-        required: The least version for a request now: changes made by the host are seen at once,
-            those of a server when they are known.
+        required: The least version for a request now: changes by the host apply at once, changes
+            of a server when they are known.
     """
 
     def __init__(self, sources: Iterable[Source] = ()) -> None:
@@ -155,9 +155,9 @@ class SourceRegistry:
         return tuple(one.source for one in self._entries.values() if one.queried < one.changed)
 
     def update(self, source: Source, batch: SourceBatch, version: int) -> None:
-        """Record what *source* returned. Where it failed, what it returned before is kept.
+        """Record what *source* returned. If it failed, its previous result is kept.
 
-        Changes later than *version*, that when its query began, need another query.
+        Changes later than *version*, the version when its query began, need another query.
         """
         entry = self._entries.get(_key(source.id))
         if entry is None or entry.source is not source:

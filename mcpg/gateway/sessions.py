@@ -46,11 +46,11 @@ PAUSES = 1.0, 60.0
 
 @dataclass(eq=False, slots=True)
 class Backoff:
-    """When a server is listed again that has announced a change.
+    """The schedule of lists of a server that has announced a change.
 
-    A server may announce a change whenever it is listed, which would go on without end. One whose
-    lists are the same as before, or that announces the next change at once, is ignored for a while,
-    ever longer, until it announces a change later.
+    A server may announce a change whenever it is listed, which would go on without end. If its
+    lists are the same as before, or it announces the next change at once, it is ignored for a
+    while, ever longer, until it announces a change later.
 
     Attributes:
         pauses: The shortest and the longest time that it is ignored, in seconds.
@@ -78,19 +78,19 @@ class Backoff:
 
 @dataclass(eq=False, slots=True)
 class ServerState:
-    """What is known of one server, whichever connections there are to it.
+    """Facts about one server, no matter which connections to it exist.
 
     Attributes:
-        backoff: When it is listed after it has announced a change.
+        backoff: The schedule of its lists after it has announced a change.
         digest: A hash of its tools, `None` before they were listed.
         tasks: The names of the tools that only run as tasks.
-        uris: The resources that are subscribed to, by those who subscribe.
+        uris: The resources subscribed to, by subscriber.
         asks_one: Whether it has sent a request that may concern any of several clients.
         is_asking: Whether it has sent a request of its own accord.
-        owes_roots: Whether it has asked for roots that nobody could be asked for.
-        roots: The roots that it gets, where the client cannot be asked at any time.
+        owes_roots: Whether it has requested roots when no client could be asked.
+        roots: The roots that it gets if the client cannot be asked at any time.
         refuses_older: Whether it refuses the handshake of the protocol up to 2025-11-25.
-        is_lost: Whether the last request could not reach it over a connection that goes on.
+        is_lost: Whether the last request could not reach it over a connection that stays open.
         due: When its tools are listed again, by the clock of the event loop.
         uses: The requests of clients to the gateway before its tools were last requested.
         assigns: Whether it assigns a session to each connection, by the mode of the connection.
@@ -172,9 +172,9 @@ class RequestTimeout:
     """The time of a request.
 
     Attributes:
-        seconds: What is left of it, opening the connection included.
-        granted: What progress grants again, `None` for *seconds*.
-        end: When it ends whatever the progress, by the clock of the event loop.
+        seconds: The remaining seconds, including the opening of the connection.
+        granted: The seconds that progress grants again, `None` for *seconds*.
+        end: The end regardless of progress, by the clock of the event loop.
     """
 
     seconds: float
@@ -189,19 +189,18 @@ class Sessions:
     replaced when it was lost. All connections are closed, and all programs ended, when the context
     is left, however it is left.
 
-    A server that keeps state for each client gets a connection for each session of a client: where
-    its setting or package says so, where it assigns sessions over HTTP, and from the first request
-    on that it sends over a transport that does not tell what caused it. Such a connection ends with
-    the session, or when it was idle for long.
+    A server that keeps state for each client gets a connection for each session of a client: if its
+    setting or package requires that, if it assigns sessions over HTTP, and from its first request
+    over a transport that does not show the cause of the request. Such a connection ends with the
+    session, or after a long idle time.
 
-    The tools of a server are listed again when it is reached after it could not be, and when the
-    time is over for which its list is valid, as long as there are clients. No program is started
-    for that.
+    The tools of a server are listed again when it is reached after a failure, and when its list
+    expires, as long as there are clients. No program is started for that.
 
     Attributes:
         host: Serves requests of servers and receives their notifications; `None` for servers that
             get no response.
-        mode: The mode of connections that are opened on behalf of nobody.
+        mode: The mode of connections that are opened for no client.
         crashed: Called when the server of an open connection has crashed or hangs, unless `None`.
         uses: The number of requests of clients to the gateway.
     """
@@ -219,9 +218,9 @@ class Sessions:
         """Prepare to connect in the environment and with the logins of *live*, within *limits*.
 
         When a server announces that its tools have changed, *changed* is called in the event loop,
-        delayed by *pauses*, the shortest and the longest in seconds, where it did so before without
-        a change; *is_wanted* returns whether a server may be started. A server has *ping_seconds*
-        to respond to a ping.
+        delayed by *pauses*, the shortest and the longest in seconds, if it did so before without a
+        change; *is_wanted* returns whether a server may be started. A server has *ping_seconds* to
+        respond to a ping.
         """
         self._live = live
         self._changed = changed
@@ -314,14 +313,13 @@ class Sessions:
         meta: JsonObject | None = None,
         params: JsonObject | None = None,
     ) -> CallResult:
-        """Call a tool by the server's *name* of it; a cancellation is passed on to the server.
+        """Call a tool by the server's *name* of it; the server receives a cancellation.
 
-        The *timeout* is for all of it, opening the connection included, and *progress*, which
-        receives what the server reports, renews it. The request has *meta* as its `_meta`, and
-        further *params*.
+        The *timeout* includes the opening of the connection, and *progress*, which receives the
+        server's reports, renews it. The request has *meta* as its `_meta`, and further *params*.
 
         Raises:
-            CallError: There is no result; one that reports a failure of the tool is a result.
+            CallError: There is no result; a reported failure of the tool is a result.
             UsageError: The context was not entered.
         """
         given: JsonObject = {**(params or {}), "name": name, "arguments": arguments}
@@ -360,7 +358,7 @@ class Sessions:
             )
 
     async def roots_changed(self, client: Hashable) -> None:
-        """Notify the servers that have asked for roots that those of *client* have changed."""
+        """Notify the servers that have requested roots that the roots of *client* have changed."""
         for connection in list(self._connections):
             is_of = connection.client in {None, client}
             if is_of and self._state(connection.server).is_asking:
@@ -515,8 +513,8 @@ class Sessions:
             return None
         if is_own and caller.client is None:
             raise ServerError(_NO_SESSION, FailureKind.NO_SESSION)
-        # As far as is known, a connection stands for one client over HTTP where each has a session
-        # assigned, and over stdio once the server has sent a request of its own.
+        # As far as is known, a connection belongs to one client over HTTP if each has an assigned
+        # session, and over stdio once the server has sent a request of its own.
         assigns = not isinstance(server, StdioServer) and known.assigns.get(mode, True)
         return caller.client if is_own or known.asks_one or assigns else None
 
@@ -553,7 +551,7 @@ class Sessions:
         self, origin: MessageOrigin, method: str, params: JsonObject
     ) -> JsonObject:
         """See `Host`; a server that asks its one client gets a connection for each."""
-        assert self.host is not None  # noqa: S101 - only then are servers told to ask
+        assert self.host is not None  # noqa: S101 - servers may ask only then
         server = origin.server
         self._state(server).is_asking |= not origin.callers
         is_shared = self.host.has_many and origin.client is None
@@ -598,12 +596,12 @@ class Sessions:
                 self._changed(connection.server)
 
     def _choose_period(self, ttl: float | None) -> float:
-        """Return the seconds after which a list is due again whose server states *ttl*."""
+        """Return the seconds after which a list with the *ttl* of its server is due again."""
         seconds = self._limits.relist_seconds or math.inf
         return seconds if ttl is None or seconds == math.inf else max(ttl, _SHORTEST_TTL)
 
     async def _relist_due(self) -> None:
-        """List tools again whose time is over, as long as there are clients."""
+        """List expired tools again, as long as there are clients."""
         async with anyio.create_task_group() as self._relists:
             while not self._is_left:
                 await anyio.sleep(min(self._choose_period(None), _SHORTEST_TTL) / _TICKS)
@@ -628,14 +626,14 @@ class Sessions:
                 await self._connection(server, seconds, compares=True)
 
     def _find_shared(self, server: Server) -> ServerConnection | None:
-        """Return an open connection to *server* that clients share, best that of lists."""
+        """Return an open connection to *server* that clients share, best in the mode of lists."""
         shared = [one for one in self._connections if (one.server, one.client) == (server, None)]
         usable = [one for one in shared if one.is_open and one.is_usable]
         mode = self._mode(server)
         return min(usable, key=lambda one: one.mode != mode and not one.is_older, default=None)
 
     def _report_missed(self, server: Server) -> None:
-        """Begin to list the tools of a server again whose changes may have been missed."""
+        """Begin to list the tools of a server again, since changes may have been missed."""
 
         async def relist() -> None:
             if await self._state(server).record_and_wait():
@@ -678,7 +676,7 @@ class Sessions:
 
 @contextmanager
 def _for_all() -> Iterator[None]:
-    """Make requests in the context on behalf of nobody, over the connection that all share."""
+    """Make requests in the context for no client, over the connection that all share."""
     caller, session = current_caller.set(None), current_session.set("")
     try:
         yield

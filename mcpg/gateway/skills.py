@@ -1,8 +1,8 @@
 """Skills that servers serve, by SEP-2640: entries, addresses, folders and digests.
 
 The extension `io.modelcontextprotocol/skills` is specified at
-https://github.com/modelcontextprotocol/ext-skills. Entries are the text of strangers: one that the
-specification does not allow would make clients refuse the lists of all servers.
+https://github.com/modelcontextprotocol/ext-skills. Entries are untrusted: an invalid entry would
+make clients refuse the lists of all servers.
 """
 
 from __future__ import annotations
@@ -190,9 +190,9 @@ def make_entry(skill: Skill) -> JsonObject:
 
 
 def read_file(skill: Skill, path: str, uri: str) -> JsonObject:
-    """Return the result of reading a file of a *skill*, whose bytes are unaltered.
+    """Return the result of reading a file of a *skill*, with unaltered bytes.
 
-    Raises `NotFoundError` if it has no such file, or the bytes are not in the bundle.
+    Raises `NotFoundError` if the file does not exist, or its bytes are not in the bundle.
     """
     file = next((one for one in skill.files if one.path == path), None)
     if file is None or file.content is None:
@@ -243,11 +243,11 @@ def is_within(uri: str, roots: Collection[str]) -> bool:
 def find_moved(
     skills: Iterable[JsonObject], taken: Sequence[str], roots: Collection[str]
 ) -> set[str]:
-    """Return the addresses of the folders of *skills* that conflict with those of other servers.
+    """Return the addresses of the folders of *skills* that conflict with other servers' folders.
 
-    A folder conflicts with one around it or in it, and with a resource in it, so that no file that
-    a skill refers to is read from another server. Of others, *taken* are the addresses of resources
-    and folders, sorted, and *roots* the folders; all are folded.
+    A folder conflicts with a folder around it or in it, and with a resource in it, so that no file
+    that a skill refers to is read from another server. *taken* has the sorted addresses of other
+    servers' resources and folders, and *roots* the folders; all are folded.
     """
     moved: set[str] = set()
     folded_moved: set[str] = set()
@@ -270,14 +270,14 @@ def list_files(skill: JsonObject) -> list[JsonObject]:
 
 
 def find_promise(skill: JsonObject, uri: str) -> JsonObject | None:
-    """Return the digest and size that *skill* states of its file at *uri*, if it does."""
+    """Return the digest and size in the entry of *skill* for its file at *uri*, if any."""
     return next((one for one in list_files(skill) if one["uri"] == uri), None)
 
 
 def is_as_listed(skill: JsonObject, uri: str, result: JsonObject) -> bool:
-    """Return whether the *result* of reading the file at *uri* is what *skill* states of it.
+    """Return whether the *result* of reading the file at *uri* matches the entry of *skill*.
 
-    That is its digest and size and, of `SKILL.md`, the name and description.
+    It compares the digest and size and, for `SKILL.md`, the name and description.
     """
     data, promise = _read_content(result), find_promise(skill, uri)
     if data is None:
@@ -289,7 +289,7 @@ def is_as_listed(skill: JsonObject, uri: str, result: JsonObject) -> bool:
 
 
 def _read_content(result: JsonObject) -> bytes | None:
-    """Return the bytes of the one file in the *result* of reading it, `None` for another result."""
+    """Return the bytes of the single file in a *result* of reading, `None` for another result."""
     contents: Any = result.get("contents")
     if not isinstance(contents, list) or len(contents) != 1 or not isinstance(contents[0], dict):
         return None
@@ -303,9 +303,9 @@ def _read_content(result: JsonObject) -> bytes | None:
 
 
 def _has_front_matter(data: bytes, stated: Any) -> bool:
-    """Return whether a `SKILL.md` has the name and description that its entry states.
+    """Return whether a `SKILL.md` has the name and description of its entry.
 
-    Readers of YAML differ in other values. What mcpg cannot read is not compared.
+    Readers of YAML differ in other values. Values that mcpg cannot read are not compared.
     """
     try:
         own, _ = split_skill_file(data, SKILL_FILE)

@@ -50,11 +50,11 @@ _EARLY = -1
 
 
 class Snapshot:
-    """An index with the tools it was made of.
+    """An index with its tools.
 
     Attributes:
         version: Version of the registry that it shows, negative if no server has responded yet.
-        built: What it was built of.
+        built: The built index with its catalog and sources.
         engine: Engine of the index.
         diagnostics: Diagnostics of the build.
     """
@@ -109,12 +109,12 @@ class Snapshot:
     def find(
         self, tool: str | None, source_id: str | None = None, name: str | None = None
     ) -> Tool | Fault:
-        """Return the named tool, or the fault if there is none or several.
+        """Return the named tool, or the fault if no tool or several have the name.
 
         Args:
             tool: An id in any case, `source::name`, or a raw name.
-            source_id: Its source, where a name alone is ambiguous.
-            name: A raw name, in place of *tool*.
+            source_id: Its source, if the name is ambiguous without it.
+            name: A raw name, instead of *tool*.
         """
         tool, name = (tool or "").strip(), (name or "").strip()
         if not (tool or name):
@@ -187,7 +187,7 @@ async def read_into(registry: SourceRegistry, list_tools: ListTools) -> None:
 def read_early(sources: Iterable[Source], plan: IndexSpec, folder: str) -> list[SourceReading]:
     """Read *sources* without starting a server; none if nothing is known of any server.
 
-    The tools of a server are those that the graph states, or else its last list in *folder*.
+    The tools of a server come from the graph, or else from its last list in *folder*.
     """
     stated: tuple[Tool, ...] = ()
     if isinstance(plan.graph, FileGraph):
@@ -244,7 +244,7 @@ class IndexManager:
         group: Runs background builds.
         callbacks: Called after each new snapshot.
         whole: Builds the snapshots of which this one shows a part; `None` to show everything.
-        views: What it shows: what all of them do.
+        views: The views; it shows what all of them show.
         listings: The folder of last lists of tools, which are used until the first snapshot is
             built; `None` to wait for that.
     """
@@ -286,7 +286,7 @@ class IndexManager:
         return await self._at_least(self.registry.version)
 
     async def ready(self) -> Snapshot:
-        """Return a snapshot at once if there is one that shows all that the host changed itself."""
+        """Return a snapshot with all changes by the host itself, at once if there is one."""
         snapshot = await self._at_least(self.registry.required)
         is_time = self._building is None and anyio.current_time() - self._finished > RETRY
         if is_time and (self.registry.retry() or self._failures):
@@ -323,11 +323,11 @@ class IndexManager:
         built = await _in_thread(partial(make, readings, self.plan, StoredBuildCache()))
         snapshot = Snapshot(_EARLY, built)
         tools = (await _in_thread(lambda: snapshot.catalog)).tools
-        self._named |= {tool.id: tool for tool in tools}  # clients may know them by these ids
+        self._named |= {tool.id: tool for tool in tools}  # clients may use these ids
         return snapshot
 
     def follow(self) -> None:
-        """Start a build if there is a snapshot: what has shown it may show the next one."""
+        """Start a build if there is a snapshot, for clients that have seen it."""
         if self._snapshot is not None:
             self.refresh()
 

@@ -29,7 +29,7 @@ from mcpg.text.spelling import Suggester, suggest
 _MAX_NODES, _MAX_CHARS = 3_000, 256 << 10
 _MAX_SCHEMA_DEPTH, _MAX_VALUE_DEPTH = 60, 60
 _MAX_PARTS = 1_000_000
-# Levels of keywords, of which a stack of 512 KB holds twice as many.
+# Levels of keywords; a stack of 512 KB has room for twice as many.
 _MAX_LEVELS = 400
 # A step takes about 5 ns, and what can become an error as many as this.
 _STEPS_OF_ERROR = 8
@@ -40,7 +40,7 @@ _MAX_ERROR_CHARS = 50_000_000
 _ENDLESS = math.inf, 0
 _VALIDATORS, _MAX_PATTERNS, _ALL_PATTERNS = 256, 32, 96
 _MAX_STATES = 100_000
-# What is checked within these is not worth a thread.
+# Checks within these limits are not worth a thread.
 _FEW_PARTS, _FEW_CHARS, _FEW_STEPS = 200, 8 << 10, 500_000
 
 _DRAFTS: dict[str, type[Validator]] = {
@@ -83,16 +83,16 @@ _SET_OPERATOR = re.compile(r"\[|&&|--|~~")
 
 @lru_cache(maxsize=1024)
 def count_states(pattern: str) -> int | None:
-    """Return about how many states the automaton of *pattern* has, `None` where it is not run.
+    """Return the approximate size of the automaton of *pattern*, `None` if it is not run.
 
-    Those are not run that have no automaton of bounded size, as with lookaround or back references,
-    and those that the library reads otherwise than ECMA-262.
+    Patterns without an automaton of bounded size, such as lookaround or back references, and
+    patterns that the library reads differently from ECMA-262 are not run.
     """
     if len(pattern) > _MAX_PATTERN:
         return None
     for part in _TOKEN.findall(pattern):
         if part.startswith("(?"):
-            # Blanks and comments would be no part of the pattern; `.` does not match line breaks.
+            # Blanks and comments would not be part of the pattern; `.` does not match line breaks.
             is_other = "x" in part or "s" in part
         elif part.startswith("[") and part.endswith("]"):
             is_other = _SET_OPERATOR.search(_ESCAPE.sub("", part[1:-1])) is not None
@@ -259,7 +259,7 @@ def _compile_schema(schema: JsonObject, *, has_patterns: bool = True) -> _Compil
 
 
 def _copy_schema(node: Any, nodes: list[dict[str, Any]], *, has_patterns: bool) -> Any:
-    """Return a copy of a schema that has only what is checked, and append its parts to *nodes*."""
+    """Return a copy of a schema with only checked keywords, and append its parts to *nodes*."""
     copy = partial(_copy_schema, nodes=nodes, has_patterns=has_patterns)
     if isinstance(node, list):
         return [copy(part) for part in node]
@@ -299,7 +299,7 @@ def _relax_required(schema: dict[str, Any]) -> None:
 
 
 def _adapt_patterns(schema: dict[str, Any], *, has_patterns: bool) -> None:
-    """Keep the patterns of *schema* that can be run; what is no text, its check refuses."""
+    """Keep the patterns of *schema* that can be run; its check refuses other types than text."""
 
     def adapt(pattern: str) -> str:
         # The words that a boundary bounds are of ASCII in ECMA-262.
@@ -320,13 +320,13 @@ def _adapt_patterns(schema: dict[str, Any], *, has_patterns: bool) -> None:
 
 
 class _SchemaLinks(NamedTuple):
-    """What a schema leads to, by identity, and the steps of its own keywords.
+    """The subschemas of a schema, by identity, and the steps of its own keywords.
 
     Attributes:
         same: Schemas of the same value.
         one: Schemas of members of the value, of which each has one.
         every: Schemas of members of the value, of which each may have all.
-        states: The states of its patterns, each of which is a step.
+        states: The number of states of its patterns; each is a step.
     """
 
     same: list[int]
@@ -361,8 +361,8 @@ def _link(node: dict[str, Any], root: JsonObject) -> _SchemaLinks:
 class _StepCounter:
     """Counts how many steps a part of a value takes in the worst case.
 
-    A part is looked at by every schema that stands for it, by way of references more often than
-    there are schemas, and endlessly where one leads back to itself, or into what is no schema.
+    Every schema of a part examines it, through references more often than there are schemas, and
+    endlessly if a reference leads back to itself, or to a value that is not a schema.
     """
 
     def __init__(self, root: JsonObject, nodes: Sequence[dict[str, Any]]) -> None:
@@ -626,7 +626,7 @@ def _find_innermost(error: ValidationError) -> ValidationError:
     kind = error.kind
     if not isinstance(kind, ValidationErrorKind.AnyOf | ValidationErrorKind.OneOfNotValid):
         return error
-    # An alternative of another type is not what was meant.
+    # The caller did not mean an alternative of another type.
     forms = [
         [
             one

@@ -1,6 +1,6 @@
 """Views: the part of a gateway that a client sees.
 
-What a view hides does not exist for its clients: the index of a view is built from its tools alone.
+Hidden tools do not exist for a view's clients: the index of a view is built only from its tools.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ class View:
         return self.may_name(source)
 
     def may_name(self, source: Source) -> bool:
-        """Return whether the names of *source* are sure to be those of a server that is shown."""
+        """Return whether the names of *source* surely belong to a server that is shown."""
         names = name_server(source)
         others = map(self.shows_kind, _LISTED)
         has_tools = self.shows_kind(ItemKind.TOOL) and self.allow.may_match_tools_of(*names)
@@ -228,7 +228,7 @@ def is_shown_whole(reading: SourceReading, shown: ShownItems, views: Iterable[Vi
 
 
 def narrow_batch(batch: SourceBatch, shown: ShownItems, whole: Assembly) -> SourceBatch:
-    """Return *batch*, from which *whole* is assembled, without what is not *shown*."""
+    """Return the *shown* part of *batch*, from which *whole* is assembled."""
     kept = {*find_texts(whole.read, shown.tools)}
     of_tools = {*find_texts(whole.read, {item.document.tool.key for item in whole.read})}
 

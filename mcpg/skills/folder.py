@@ -1,7 +1,7 @@
-"""Folders of skills: what a skill is, and how one is read.
+"""Folders of skills: the class `Skill`, and its reading.
 
-The format is that of Agent Skills (https://agentskills.io/specification). A skill is the work of
-strangers: nothing of it is run, and no file outside its folder is read.
+The format is Agent Skills (https://agentskills.io/specification). A skill is untrusted: nothing
+of it is run, and no file outside its folder is read.
 """
 
 from __future__ import annotations
@@ -59,17 +59,17 @@ class Skill:
     """A skill.
 
     Attributes:
-        name: The name in its front matter, else that of its folder.
+        name: The name in its front matter, else the name of its folder.
         description: The description in its front matter, "" for none.
         frontmatter: The front matter of its `SKILL.md`, as it is.
         body: The text below the front matter.
-        folder: The path of its folder in the source, with `/`; "" where that is the source.
+        folder: The path of its folder in the source, with `/`; "" if that is the source.
         files: All its files by path, `SKILL.md` among them.
         source_id: The source that has it.
         folder_name: The name of its folder.
         place: Its `SKILL.md`, for messages.
-        page_place: Where its page is, "" for a skill that was read from its folder.
-        diagnostics: What is wrong with it.
+        page_place: The place of its page, "" for a skill that was read from its folder.
+        diagnostics: Its diagnostics.
     """
 
     name: str
@@ -90,8 +90,8 @@ def read_skill(
 ) -> Skill:
     """Read the skill in *folder*.
 
-    Hidden files are not part of a skill, nor is what Python compiles. Links to these or out of the
-    folder, pipes, and files whose names are not UTF-8 are left out with a diagnostic.
+    Hidden files and files compiled by Python are not part of a skill. Links to these or out of the
+    folder, pipes, and files with names that are not UTF-8 are left out with a diagnostic.
 
     Args:
         folder: The folder that contains `SKILL.md`.
@@ -133,9 +133,9 @@ def make_skill(
     folder_name: str,
     diagnostics: tuple[Diagnostic, ...] = (),
 ) -> Skill:
-    """Return the skill of these *files*, whose *folder_name* its own name should equal.
+    """Return the skill of these *files*; its name should equal *folder_name*.
 
-    Errors and the other arguments are those of `read_skill`.
+    Errors and the other arguments are as in `read_skill`.
     """
     main = next((one.content for one in files if one.path == SKILL_FILE), None)
     place = f"{place}/{SKILL_FILE}"
@@ -184,7 +184,7 @@ def split_skill_file(data: bytes, place: str) -> tuple[JsonObject, str]:
 
 
 def _walk(root: Path, place: str, noticed: list[Diagnostic]) -> Iterator[tuple[str, Path]]:
-    """Yield the paths of the files of a skill, sorted, and where they are."""
+    """Yield the paths of a skill's files, sorted, and the files of the file system."""
     found: list[tuple[str, Path]] = []
     folders = [root]
     for number, folder in enumerate(folders):

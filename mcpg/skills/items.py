@@ -1,4 +1,4 @@
-"""Skills as items: what is searched of them, and how one is found by its name."""
+"""Skills as items: their searched texts, and finding a skill by its name."""
 
 from __future__ import annotations
 

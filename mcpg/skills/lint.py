@@ -49,7 +49,7 @@ _ADDRESS = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:|//|#|/|[{<$]")
 
 
 def check_skills(pages: Sequence[ToolDocument]) -> Iterator[Finding]:
-    """Yield what is wrong with the skills among *pages*."""
+    """Yield the findings on the skills among *pages*."""
     skills = identify_skills(pages)
     for tool in make_tools(skills.values()):
         skill = skills[tool.key]
@@ -128,7 +128,7 @@ def _check_references(tool: Tool, skill: Skill) -> Iterator[Finding]:
 
 
 def _check_texts(tool: Tool, skill: Skill) -> Iterator[Finding]:
-    """Yield what is hidden in the text of a skill and its other files, and the attacks there."""
+    """Yield findings on hidden text and attacks in a skill's text and its other files."""
     yield from _check_text(tool, ToolText(("body",), skill.body), is_prose=True)
     for file in skill.files:
         if file.path == SKILL_FILE or file.content is None:

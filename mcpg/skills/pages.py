@@ -1,7 +1,7 @@
-"""Pages of skills in a bundle, one each: the files of the skill, as far as a bundle holds them.
+"""Pages of skills in a bundle, one each: the files of the skill, as far as a bundle has them.
 
-Every file has its size and digest; those of `MOST_HELD` bytes and less are there whole. So a skill
-is read from its page wherever the bundle is, and nobody opens a file of the folder again.
+Every file has its size and digest; files up to `MOST_HELD` bytes are included whole. So a skill
+is read from its page wherever the bundle is, and no file of the folder is opened again.
 """
 
 from __future__ import annotations

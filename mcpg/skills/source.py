@@ -1,4 +1,4 @@
-"""Skills as a source: `skills:FOLDER`, and those that stand in any folder among the sources."""
+"""Skills as a source: `skills:FOLDER`, and skills in any folder among the sources."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ _NAMED = 3
 
 
 def read_folder(request: SourceRequest) -> SourceContent:
-    """Return the pages of the skills in a folder, and what is wrong with them.
+    """Return the pages of the skills in a folder, and their diagnostics.
 
     Raises:
-        NotFoundError: There is no such folder, or no skill in it.
+        NotFoundError: The folder does not exist, or contains no skill.
     """
     given = request.argument.removeprefix(SKILLS)
     root = Path(given)
@@ -93,10 +93,10 @@ def find_skills(root: Path, noticed: list[Diagnostic]) -> Iterator[Path]:
 
 
 def name_source(root: Path) -> str:
-    """Return the source id of skills in the folder *root*: its name, or of whom it is.
+    """Return the source id of skills in the folder *root*: its name, or its owner's.
 
-    The usual folder is called `skills`, so the folder above it says more: `.claude/skills` is of
-    `claude`.
+    The usual folder is called `skills`, so the folder above it is more specific: `.claude/skills`
+    belongs to `claude`.
     """
     path = PurePath(os.path.realpath(root))
     names = [part.lstrip(".") for part in (path.name, path.parent.name)]

@@ -73,7 +73,7 @@ def cut(text: str, characters: int) -> str:
 def source_name(source_id: str) -> str:
     """Return the name of a source, reduced to letters, digits, `_` and `-`.
 
-    Names stand in our descriptions, so they must not inject text into them.
+    Names are part of our descriptions, so they must not inject text into them.
     """
     return normalize(source_id, SOURCE_FALLBACK)[:_LONGEST_NAME]
 
@@ -162,13 +162,12 @@ Keep: TypeAlias = Callable[[Sequence[str]], str | None]
 def pass_on_result(
     result: JsonObject, budget: int, *, structured_needed: bool, keep: Keep = lambda _: None
 ) -> JsonObject:
-    """Return a tool's own result cut to *budget* bytes of JSON, with a note of what was omitted.
+    """Return a tool's own result cut to *budget* bytes of JSON, with a note of the omissions.
 
-    The note states how to read on what *keep* keeps. Structured content is dropped first, since the
-    text repeats it for most models; then members that mcpg does not know, and a large `_meta`; then
-    blocks other than text; then the end of the text. Where clients refuse a success without
-    structured content, it is *structured_needed*: then a result whose structured content does not
-    fit becomes an error.
+    The note explains how to read the rest, which *keep* keeps. Structured content is dropped first,
+    since the text repeats it for most models; then unknown members and a large `_meta`; then blocks
+    other than text; then the end of the text. If clients refuse a success without structured
+    content (*structured_needed*), a result becomes an error if its structured content does not fit.
     """
     if size(result) <= budget:
         return result
@@ -209,8 +208,8 @@ def _keep_rest(
 ) -> tuple[str, JsonObject]:
     """Keep a result that is cut; return how to get the rest, in words and as members of `_meta`.
 
-    It is kept as text: that of its *blocks*, others as JSON, of which the first *shown* characters
-    are shown, and then the members that are *left* out.
+    It is kept as text: its *blocks*, as JSON unless they are text, of which the first *shown*
+    characters are shown, and then the members that are *left* out.
     """
     texts = [_read_block(block) for block in blocks]
     texts += [encode_json(left)] if left else []
@@ -270,7 +269,7 @@ def bound_error(error: JsonObject, budget: int) -> JsonObject:
 
 
 class _TrimmedBlocks(NamedTuple):
-    """The blocks that fit, notes of what was omitted, and the characters before the first of it."""
+    """The blocks that fit, notes of omissions, and the characters before the first omission."""
 
     kept: list[JsonValue]
     notes: list[str]
@@ -320,8 +319,8 @@ class ListedTool(NamedTuple):
 
     Attributes:
         wire: The tool as an entry of `tools/list`.
-        is_wrapped: Whether structured results stand under `RESULT`.
-        validator: Checks structured results, `None` where no output schema is declared.
+        is_wrapped: Whether structured results are in the member `RESULT`.
+        validator: Checks structured results, `None` if no output schema is declared.
     """
 
     wire: JsonObject
@@ -354,7 +353,7 @@ def convert_result(
     """Return the result of a call as a tool result of at most *budget* bytes; see `pass_on_result`.
 
     The result of a server stays as it is, except for what a client of protocol *version* could not
-    accept. The tool is *declared* as clients see it, where it was called by its own name.
+    accept. The tool is *declared* as clients see it, if it was called by its own name.
     """
     needed = declared is not None and "outputSchema" in declared.wire
     if invoked.wire is not None and invoked.wire.get("resultType") == "input_required":
@@ -369,7 +368,7 @@ def convert_result(
     # As an object, which all versions of MCP accept; other values are in the content already.
     value, is_wrapped = invoked.structured, declared is not None and declared.is_wrapped
     if value is None and is_wrapped and content:
-        value = invoked.text  # of a tool whose result is a text
+        value = invoked.text  # a text result
     structured = value if isinstance(value, dict) else None
     if isinstance(value, list) or (is_wrapped and value is not None):
         structured = {RESULT: value}

@@ -1,6 +1,6 @@
-"""The catalogue as clients see it: tools as entries of `tools/list`, pages, and its latest state.
+"""The catalog as clients see it: tools as entries of `tools/list`, pages, and its latest state.
 
-Hints stand in `_meta` under the keys of the .NET gateway, so that a gateway of gateways keeps them.
+Hints are in `_meta` under the keys of the .NET gateway, so that a gateway of gateways keeps them.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def _export_whole(tool: Tool) -> ListedTool:
     schema: JsonObject = {**_strict(tool.input_schema), "type": "object"}
     wire: JsonObject = {}
     for key, one in tool.listed.items():  # members that mcpg does not read
-        # One that clients would refuse, and the whole list with it, is left out.
+        # A tool that makes clients refuse the whole list is left out.
         with suppress(ValidationError):
             McpTool.model_validate({"name": tool.id, "inputSchema": {}, key: one})
             wire[key] = one
@@ -144,7 +144,7 @@ def _export_whole(tool: Tool) -> ListedTool:
     title = tool.annotations.get("title")
     annotations: JsonObject = {
         **{key: one for key, one in tool.annotations.items() if key not in _READ_ANNOTATIONS},
-        **annotations_json(tool),  # as hints resolve them; hints in lists stand in `_meta`
+        **annotations_json(tool),  # as hints resolve them; lists have hints in `_meta`
         **({"title": title} if isinstance(title, str) else {}),
     }
     if annotations:
@@ -225,7 +225,7 @@ def _references(value: JsonValue) -> Iterator[str]:
 
 
 def _describe_origin(tool: Tool) -> JsonObject:
-    """Return `_meta`: that of the tool, with our hints in place of its own, and its origin."""
+    """Return `_meta`: the tool's, with our hints instead of its own, and its origin."""
     known = {name for name in HINT_FIELDS if getattr(tool.hints, name) not in ((), None)}
     replaced = {key for name in known for key in HINT_FIELDS[name].keys}
     kept: JsonObject = {key: value for key, value in tool.meta.items() if key not in replaced}
@@ -277,7 +277,7 @@ class VisibleTools:
 
     Attributes:
         meta: The meta-tools as `tools/list` has them, by name.
-        tools: The direct tools, where they are shown: all in order of id, or pinned and found ones.
+        tools: The direct tools, if they are shown: all in order of id, or pinned and found ones.
     """
 
     meta: dict[str, JsonObject] = field(default_factory=dict)
@@ -359,15 +359,15 @@ def meta_tools(
 
 @dataclass(frozen=True, slots=True)
 class CatalogueState:
-    """A state of the catalogue.
+    """A state of the catalog.
 
     Attributes:
         snapshot: Its snapshot, `None` before the sources have been read.
         context: Facts for instructions and descriptions.
         listing: The tools that clients see, unless they have found tools.
         primitives: The index of prompts and resources, `None` before they have been listed.
-        exported: Tools that clients see once they have found them, those made so far; `None` where
-            these are not listed.
+        exported: The entries made so far of tools that clients see once they have found them;
+            `None` if found tools are not listed.
         diagnostics: Pinned tools that cannot be listed.
     """
 
@@ -416,7 +416,7 @@ class CatalogueState:
         return name in self.listing.meta or self.direct(name) is not None
 
     def make_listing(self, found: Iterable[str]) -> VisibleTools:
-        """Return the tools that a client sees whose searches have *found* some."""
+        """Return the tools that a client sees after its searches have *found* some."""
         known, context = self.listing.meta, self.context
         hidden = {serve.READ, serve.PROMPT, *((serve.DESCRIBE,) if context.can_call else ())}
         first: dict[str, JsonObject] = {}
@@ -434,7 +434,7 @@ class CatalogueState:
 
 
 class Catalogue:
-    """The latest state of a gateway's catalogue.
+    """The latest state of a gateway's catalog.
 
     Attributes:
         known: The last computed state.
@@ -462,7 +462,7 @@ class Catalogue:
         return self.known
 
     async def early(self) -> CatalogueState:
-        """Return the state for a search, which does not wait for servers whose tools are known."""
+        """Return the state for a search, which does not wait for servers with known tools."""
         snapshot = await self._gateway.early_snapshot()
         if snapshot is None:
             return await self.latest()
@@ -506,12 +506,12 @@ class Catalogue:
         )
 
     def _make_first_state(self, stated: tuple[Tool, ...]) -> CatalogueState:
-        """Return the state before the sources have been read; a graph has *stated* some tools."""
+        """Return the state before sources are read; the graph defines the *stated* tools."""
         context = self._describe(stated)
         return CatalogueState(None, context, VisibleTools(meta_tools(context, self._serving)))
 
     def _describe(self, tools: Iterable[Tool], *, is_whole: bool = False) -> InstructionsContext:
-        """Return the facts on *tools* that files state, and on others unless these are all."""
+        """Return the facts on *tools* from files, and on others unless these are all."""
         about, can_call = self._serving.about, has_runnable(self._gateway.sources)
         names = () if is_whole else self._gateway.sure_names
         return InstructionsContext.make(tools, names, can_call=can_call, about=about)

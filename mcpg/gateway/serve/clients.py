@@ -1,4 +1,4 @@
-"""The connected clients: what they are notified of, and how they are asked."""
+"""The connected clients: notifications to them, and requests to them."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ class ClientRequest:
     """A request of a client.
 
     Attributes:
-        session: What the request belongs to; see `Gateway.invoke`.
+        session: The session that the request belongs to; see `Gateway.invoke`.
         holder: The session that its result is kept for if it is cut; "" for a client without one.
-        meta: Its `_meta`, without what concerns the connection to us alone.
+        meta: Its `_meta`, without members that only concern the connection to us.
         version: The version of the protocol that the client uses.
         params: Its parameters that give a server the input that it has required.
     """
@@ -81,7 +81,7 @@ class ClientRequest:
 def session_key(context: Context) -> str | None:
     """Return the session that a request names, `None` for none.
 
-    Raises `MCPError` where it is no text, or so short that others may guess it.
+    Raises `MCPError` if it is not a text, or so short that others may guess it.
     """
     key = (context.meta or {}).get(SESSION_META_KEY)
     if key is None:
@@ -98,9 +98,9 @@ _ENVELOPE = ("resultType", "ttlMs", "cacheScope")
 
 
 async def pass_unaltered(ctx: Context, call_next: CallNext) -> HandlerResult:
-    """Send results that `keep_unaltered` was given with all their members, as middleware.
+    """Send results passed to `keep_unaltered` with all their members, as middleware.
 
-    The SDK drops members that it does not know, which newer servers and extensions send.
+    The SDK drops unknown members, which newer servers and extensions send.
     """
     kept: list[JsonObject] = []
     token = _unaltered.set(kept)
@@ -136,9 +136,9 @@ _TRACE_PARENT = re.compile(r"[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-[0-9a-f]{16}-[0
 
 
 def find_session(context: Context) -> str:
-    """Return the session of a request over HTTP: that of the protocol, or one that it names.
+    """Return the session of a request over HTTP: the protocol's, or a session that it names.
 
-    The empty text stands for none, and for the only client of standard input and output.
+    The empty text means none, and the only client of standard input and output.
     """
     if context.request is None:
         return ""
@@ -146,10 +146,10 @@ def find_session(context: Context) -> str:
 
 
 def derive_session_id(context: ServerRequestContext[Any, Any], own: str) -> str:
-    """Return an id, without a meaning, of what a request to the server *own* belongs to.
+    """Return an opaque id of the conversation that a request to the server *own* belongs to.
 
     Over standard input there is one client. Over HTTP it is the session of the protocol; a request
-    of a protocol without sessions may name one or state a W3C trace, and otherwise stands alone.
+    of a protocol without sessions may name one or a W3C trace, and otherwise gets an id of its own.
     """
     if context.request is None:
         return own
@@ -174,9 +174,9 @@ _READERS = {"resources": READ, "prompts": PROMPT}
 class FoundTools:
     """The found tools of one client, in the order of its list.
 
-    Where there is no room, the tools that were found or called longest ago make room. The others
-    keep their order, and new ones are added at the end, so that prompt caches can reuse what
-    precedes the first that has changed.
+    If the list is full, the tools that were found or called longest ago make room. The others
+    keep their order, and new ones are added at the end, so that prompt caches can reuse the part
+    before the first change.
     """
 
     _listed: tuple[str, ...] = ()
@@ -186,7 +186,7 @@ class FoundTools:
         return iter(self._listed)
 
     def add(self, names: Iterable[str], exists: Callable[[str], bool]) -> bool:
-        """Add what a search has found, best first; return whether the list has changed.
+        """Add the tools found by a search, best first; return whether the list has changed.
 
         Names beyond the maximum, and of no tool that *exists* and can be listed, are ignored.
         """
@@ -272,7 +272,7 @@ _REFUSALS = {
 def check_capability(
     capabilities: ClientCapabilities | None, method: str, params: Mapping[str, Any]
 ) -> None:
-    """Check that a client takes a request; raises `MCPError`, as the SDK has it, where not."""
+    """Check that a client accepts a request; raises `MCPError`, like the SDK, if not."""
     declared = capabilities or ClientCapabilities()
     elicitation = declared.elicitation
     if method == ELICITATION and params.get("mode") == "url":
@@ -320,9 +320,9 @@ class Client:
     Attributes:
         connection: Its connection.
         identity: Its identity, which no later client has.
-        level: The least level of log messages that it wants, `None` for any.
+        level: The least level of log messages that it requested, `None` for any.
         uris: The resources that it has subscribed to, by its addresses.
-        view: What it sees of the tools.
+        view: The tools that it sees.
     """
 
     connection: Connection
@@ -338,7 +338,7 @@ class Client:
         return await self.connection.send_raw_request(method, params or None)
 
     async def tell(self, method: str, params: JsonObject) -> None:
-        """Send a notification, unless it is a log message that it does not want."""
+        """Send a notification, unless it is a log message below its level."""
         if method != _MESSAGE or is_logged(params, self.level):
             await self._unread.notify(self.connection, method, params)
 
@@ -442,9 +442,9 @@ class Clients:
 
 
 class RequestCaller:
-    """A client, `None` for one without a connection, during one of its requests.
+    """A client, `None` without a connection, during one of its requests.
 
-    Messages to it are related to the request, or the one that repeats it with input, *context*.
+    Messages to it are related to the request, or its repetition with input, *context*.
     """
 
     def __init__(self, context: Context, client: Client | None) -> None:
@@ -481,7 +481,7 @@ class RequestCaller:
         await self.context.session.report_progress(done, total, shown)
 
     async def tell(self, method: str, params: JsonObject) -> None:
-        """Send a notification of a server to the client, unless it does not want it."""
+        """Send a server's notification to the client, except log messages below its level."""
         if method == _MESSAGE:
             meta = (self.context.params or {}).get("_meta") or {}
             stated = meta.get(LOG_LEVEL_META_KEY)

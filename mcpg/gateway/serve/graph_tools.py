@@ -1,4 +1,4 @@
-"""The meta-tools of the graph: what it is made of, searches of it, and parts of it written down."""
+"""The meta-tools of the graph: its contents, searches of it, and exports of parts."""
 
 from __future__ import annotations
 

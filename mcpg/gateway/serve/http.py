@@ -54,8 +54,8 @@ class AccessRules:
     Attributes:
         token: Bearer token of the whole gateway, "" for none.
         hosts: Allowed host names besides those of this machine, perhaps with a port.
-        requests: Maximum of concurrent requests. Streams of notifications do not count, nor does
-            what is answered at once: responses, notifications, pings, and the end of a session.
+        requests: Maximum of concurrent requests. Streams of notifications do not count, and
+            neither do messages answered at once: responses, notifications, pings, ends of sessions.
         body_seconds: Seconds within which a request must arrive.
         view_tokens: Bearer tokens of views, by their names.
     """
@@ -68,15 +68,15 @@ class AccessRules:
 
     @property
     def tokens(self) -> dict[str, str]:
-        """The bearer tokens, of which requests need one if there are any, by the view of each.
+        """The bearer tokens by view; if there are any, each request needs one.
 
-        That of the whole gateway has the name "".
+        The token of the whole gateway has the name "".
         """
         return {**({"": self.token} if self.token else {}), **self.view_tokens}
 
 
 class _RequestKind(Enum):
-    """What a request does: runs a call, gets a stream of notifications, or ends at once."""
+    """The kind of a request: it runs a call, gets a stream of notifications, or ends at once."""
 
     WORK = auto()
     STREAM = auto()
@@ -108,7 +108,7 @@ class AccessCheck:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
-            return  # there are no websockets, and the lifespan is ours
+            return  # no websockets, and we run the lifespan
         if scope["path"] == HEALTH:  # monitors have no token and often no host name
             await self._app(scope, receive, send)
             return
@@ -216,8 +216,8 @@ class HttpOptions:
         read_seconds: Seconds after which a client that reads nothing loses its connection.
 
     Raises:
-        UsageError: A token is too short, or the host is not loopback, and there is no token or no
-            allowed host.
+        UsageError: A token is too short, or the host is not loopback and a token or an allowed
+            host is missing.
     """
 
     host: str = "127.0.0.1"
@@ -298,7 +298,7 @@ async def serve_http(
         server_header=False,
         proxy_headers=False,
         h11_max_incomplete_event_size=_HEADER_BYTES,
-        # Every connection counts, also one that says nothing; a client has several.
+        # Every connection counts, even without requests; a client has several.
         limit_concurrency=_SPARE + http.rules.requests + _OF_SESSION * http.sessions,
         timeout_graceful_shutdown=_GRACE,
     )
@@ -328,7 +328,7 @@ def _open_listener(http: HttpOptions) -> Iterator[tuple[socket.socket, str]]:
         try:
             known = socket.getaddrinfo(name, http.port, type=socket.SOCK_STREAM)
             family, kind, protocol, _, address = known[0]
-            # Told the protocol, asyncio sends small answers at once.
+            # With the protocol's number, asyncio sends small answers at once.
             listener = held.enter_context(socket.socket(family, kind, protocol))
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listener.bind(address)
@@ -356,15 +356,15 @@ class _SignalFreeServer(uvicorn.Server):
             self.closing()
 
     async def abandon(self) -> None:
-        """Close what is open after a cancellation, which the library leaves to the event loop.
+        """Close everything open after a cancellation, which the library leaves to the event loop.
 
-        There it would stay: the socket that listens, whose number the next one may get, and
-        connections with their requests.
+        Otherwise the listening socket, with a number that the next socket may get, and connections
+        with their requests would stay.
         """
         for listener in getattr(self, "servers", ()):  # there are none before it has begun
             listener.close()
         for connection in list(self.server_state.connections):
-            connection.transport.abort()  # requests are told so
+            connection.transport.abort()  # requests are notified
         tasks = {*self.server_state.tasks}
         _, late = await asyncio.wait(tasks, timeout=_ABANDON) if tasks else ((), ())
         for task in late:
@@ -376,7 +376,7 @@ class _SignalFreeServer(uvicorn.Server):
 
 
 class _IdleTimeout(H11Protocol):
-    """Closes a connection that sends no request in time, or whose client does not read."""
+    """Closes a connection that sends no request in time, or with a client that does not read."""
 
     seconds = read_seconds = 0.0
     _late: asyncio.TimerHandle | None = None

@@ -34,7 +34,7 @@ class _KeptResult:
 
 @dataclass(eq=False, slots=True)
 class ResultStore:
-    """Results by their addresses, each for the session whose call it answers.
+    """Results by their addresses, each for the session that called.
 
     It is bounded: the results of a session make room for later ones of it, and those that were read
     longest ago for others. May be shared between threads.
@@ -63,7 +63,7 @@ class ResultStore:
         return address
 
     def read(self, address: str, session: str) -> list[JsonObject]:
-        """Return the contents of a result as those of a resource.
+        """Return the contents of a result as contents of a resource.
 
         Raises:
             NotFoundError: The *session* has no such result.

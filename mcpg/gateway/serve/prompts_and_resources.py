@@ -170,7 +170,7 @@ _SETTING = "`--max-result-bytes` or `[serve] max-result-bytes` of the gateway"
 
 
 def primitive_answers(found: Sequence[ItemMatch], characters: int) -> JsonObject:
-    """Return the members `prompts` and `resources` of an answer, those of which there are any.
+    """Return the members `prompts` and `resources` of an answer, unless they are empty.
 
     Descriptions have so many *characters*, 0 for none.
     """
@@ -182,7 +182,7 @@ def primitive_answers(found: Sequence[ItemMatch], characters: int) -> JsonObject
             if member in item:
                 shown[member] = str(item[member])[:_ADDRESS]
         if is_prompt:
-            shown["name"] = item["name"]  # as it is: it is what the prompt is got by
+            shown["name"] = item["name"]  # unchanged: it identifies the prompt
         shown["sourceId"] = line(str(meta["sourceId"] if isinstance(meta, dict) else ""), _NAME)
         text = item.get("description") or item.get("title")
         if text and characters:
@@ -211,8 +211,8 @@ def resource_answer(
     """Return *contents* as embedded resources in a result of at most *budget* bytes of JSON.
 
     Text is cut, with a note of how to get the rest by the meta-tool *reader*; other contents that
-    do not fit are left out. With an *offset* in characters of text, other contents are skipped,
-    too. If nothing fits, or if there is no text after it, the result is an error.
+    do not fit are left out. With an *offset* in characters of text, other contents are also
+    skipped. If nothing fits, or no text follows the offset, the result is an error.
     """
     whole: JsonObject = {"content": [_embed_content(one) for one in contents], "isError": False}
     if not offset and size(whole) <= budget:
@@ -244,7 +244,7 @@ def resource_answer(
 
 
 def _fit_contents(contents: Iterable[JsonObject], room: int) -> tuple[list[JsonValue], int, int]:
-    """Return what of *contents* fits *room* bytes, no text after one that was cut.
+    """Return the part of *contents* that fits *room* bytes, without text after a cut text.
 
     Returns the blocks, the characters of text in them, and the bytes of binary contents left out.
     """
@@ -355,7 +355,7 @@ class PrimitiveHandlers:
         request("resources/directory/read", _AddressParams, self._forward_skill)
 
     def register(self, sdk: Server[Any]) -> None:
-        """Handle all requests for what servers have beside tools."""
+        """Handle all requests for prompts, resources and skills of servers."""
         self.register_resources(sdk)
         pages, request = types.PaginatedRequestParams, sdk.add_request_handler
         subscribe, unsubscribe = partial(self._subscribe, True), partial(self._subscribe, False)
@@ -377,7 +377,7 @@ class PrimitiveHandlers:
         known = await self.gateway.primitives.list_directory(is_fresh=params.cursor is None)
         shown, cursor = page(getattr(known, kind), params.cursor)
         more: JsonObject = {} if cursor is None else {"nextCursor": cursor}
-        if kind == "skills":  # whose entries have no member for it
+        if kind == "skills":  # entries have no member for it
             uris = [str(one["uri"]) for one in shown]
             more["_meta"] = {SOURCES_META_KEY: {uri: known.owners[uri] for uri in uris}}
         return keep_unaltered({**_LIST, member: [*shown], **more})
@@ -427,7 +427,7 @@ class PrimitiveHandlers:
     async def _send_on(
         self, context: Context, work: Callable[[Caller], Awaitable[JsonObject]], unknown: int
     ) -> JsonObject:
-        """Return the result of *work*; the error of what does not exist has the code *unknown*."""
+        """Return the result of *work*; the error of a missing item has the code *unknown*."""
         try:
             result = await self.on_behalf(context, work)
         except NotFoundError as fault:
@@ -465,7 +465,7 @@ class PrimitiveHandlers:
     ) -> types.SubscriptionsListenResult:
         uris = {*(params.notifications.resource_subscriptions or ())}
         _check_subscriptions(len(uris))
-        # Over standard input there is one client; over HTTP, nothing tells them apart.
+        # Over standard input there is one client; over HTTP, clients are not distinguished.
         most = MOST_URIS if context.request is None else _MOST_LISTENED
         _check_subscriptions(self._listened.total() + len(uris), most)
         self._listened.update(uris)
@@ -480,7 +480,7 @@ class PrimitiveHandlers:
 
     async def watch(self) -> None:
         """Subscribe to the resources that clients have subscribed to, and to no others."""
-        async with self._watching:  # what was begun later has the later subscriptions
+        async with self._watching:  # later work has the later subscriptions
             self._listened = +self._listened
             uris = {uri for client in self.clients for uri in client.uris}
             if uris or self._listened or self._watched:

@@ -67,7 +67,7 @@ class _InterruptibleCall(RequestCaller):
             try:
                 await self.answered.wait()
             finally:
-                self.questions = {}  # also one that the server has given up
+                self.questions = {}  # also a request that the server has given up
             return self.answer
 
 
@@ -185,7 +185,7 @@ class Relay:
 
     @property
     def has_clients(self) -> bool:
-        """Whether a client is connected, as far as connections tell."""
+        """Whether a client is connected, as far as connections show."""
         return not self.has_many or any(True for one in self.audiences for _ in one.clients)
 
     @property
@@ -204,7 +204,7 @@ class Relay:
             several = bool(origin.callers) or self.has_many
             raise MCPError(INVALID_REQUEST, _SEVERAL if several else "no client is connected")
         with anyio.move_on_after(self.seconds):
-            # Users see nothing of `_meta`, and are to know who wants what they type in.
+            # Users do not see `_meta`, and need to know who requests their input.
             name = line(origin.server.name or origin.server.place, _NAME)
             named = _add_source_meta(params, name)
             if method == ELICITATION and isinstance(message := params.get("message"), str):
@@ -242,8 +242,8 @@ class Relay:
     def _find_receiver(self, origin: MessageOrigin) -> Caller | Client | None:
         """Return the client that a message concerns, `None` if that is not certain.
 
-        A message over a connection that clients share concerns the client of the request whose
-        response has it. Any other may come of an earlier call of each client that has used it.
+        A message in a response over a shared connection concerns the client of the request. Any
+        other message may result from an earlier call of each client that has used the connection.
         """
         if self.has_many and origin.client is None:
             is_certain = origin.is_certain or origin.is_alone

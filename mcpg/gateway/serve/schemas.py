@@ -1,7 +1,7 @@
 """JSON Schemas and descriptions of the meta-tools, and abridged schemas of other tools.
 
-Output schemas require only what every answer has, so that abridged answers stay valid; an abridged
-input schema allows more than the whole one, never less.
+Output schemas require only the members of every answer, so that abridged answers stay valid; an
+abridged input schema allows more than the whole schema, never less.
 """
 
 from __future__ import annotations
@@ -515,16 +515,16 @@ _NAMED = 12
 
 @dataclass(frozen=True, slots=True)
 class InstructionsContext:
-    """Facts about the catalogue that instructions and descriptions state.
+    """Facts about the catalog for instructions and descriptions.
 
     They come from the configuration, files and a bundle, and not from servers: lists of tools are
-    the same at every start, whichever servers respond, so that prompt caches can reuse them.
+    the same at every start, no matter which servers respond, so that prompt caches can reuse them.
 
     Attributes:
-        sources: Names of the sources, those with most tools first, reduced to safe characters.
+        sources: Names of the sources, most tools first, reduced to safe characters.
         tools: Number of enabled tools; `None` if that depends on servers.
-        can_call: Whether there is a source whose tools can be called.
-        about: What the operator adds to the description of the tool that searches.
+        can_call: Whether the tools of any source can be called.
+        about: The operator's addition to the description of the tool that searches.
     """
 
     sources: tuple[str, ...] = ()
@@ -536,7 +536,7 @@ class InstructionsContext:
     def make(
         cls, tools: Iterable[Tool], servers: Iterable[str], *, can_call: bool, about: str
     ) -> InstructionsContext:
-        """Return the facts on *tools* that files state, and on *servers* of which none does."""
+        """Return the facts on *tools* from files, and on *servers* without tools in files."""
         counts = Counter(source_name(tool.source_id) for tool in tools)
         ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
         others = [one for one in dict.fromkeys(map(source_name, servers)) if one not in counts]

@@ -65,8 +65,8 @@ _METHOD = 40
 _SHOWN = 120
 _GATHERING = 0.2
 _FIRST_REQUEST = 1.0
-# Clients give up after a minute or so without a list; one that got a list without counts is
-# notified of the full one. With all tools shown there is nothing to list before.
+# Clients give up after a minute or so without a list; a client that got a list without counts is
+# notified of the full list. With all tools shown there is nothing to list before.
 _PATIENCE = {Exposure.META: 5.0, Exposure.FOUND: 5.0, Exposure.ALL: 30.0}
 _PRIMITIVES_PATIENCE = 5.0
 _LONGEST_TTL = 86_400.0
@@ -153,7 +153,7 @@ class GatewayServer:
         """Read the sources in the background, and notify clients of changes, inside the context."""
         self._gateway.on_change(self._wake)
         if not self._gateway.primitives.servers:
-            await self._handlers.wait_for_files()  # what clients are told first depends on them
+            await self._handlers.wait_for_files()  # the first answers to clients depend on them
             self._offer_skills(await self._gateway.primitives.list_directory(is_fresh=False))
         async with anyio.create_task_group() as group:
             self._parking.group = self._clients.group = group
@@ -186,7 +186,7 @@ class GatewayServer:
         self._read.set()
 
     async def _announce(self) -> None:
-        """Notify clients whose list differs from the one that they were sent, after changes."""
+        """Notify clients of changes if their list differs from the last list sent to them."""
 
         async def current(view: ClientView) -> int:
             return (await self._catalogue.listing(known, view)).print
@@ -230,7 +230,7 @@ class GatewayServer:
         self._woken.set()
 
     async def _keep_up(self) -> None:
-        """Do what has been begun; announcements in quick succession count as one."""
+        """Finish pending work; announcements in quick succession count as one."""
         while True:
             with anyio.CancelScope(deadline=self._gateway.primitives.due):
                 await self._woken.wait()
@@ -361,7 +361,7 @@ class GatewayServer:
             names = found_names(params.name, result) if found is not None else []
             if found is not None and names:
                 can_list = (await self._catalogue.early()).can_list
-                # In a thread: a stranger's schemas may take their time. What is made is kept.
+                # In a thread: untrusted schemas may take long. The entries are kept.
                 await anyio.to_thread.run_sync(lambda: [*map(can_list, names)])
                 if found.add(names, can_list):
                     await self._clients.notify_found(context, caller)
@@ -374,7 +374,7 @@ class GatewayServer:
     ) -> JsonObject:
         known = self._catalogue.known
         if name in META_TOOLS and name not in known.listing.meta:
-            known = await self._catalogue.latest()  # a new source may have what it is for
+            known = await self._catalogue.latest()  # a new source may need it
         if name in known.listing.meta:
             return await self._meta.call(name, arguments, request)
         declared = await self._catalogue.direct(name)
@@ -420,7 +420,7 @@ _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 async def on_signal(stop: Callable[[], None]) -> None:
     """Call *stop* on the first signal to end; a second one ends the process at once.
 
-    Outside the main thread, and where the system has no signals, it does nothing.
+    Outside the main thread, or on a system without signals, it does nothing.
     """
     try:
         with anyio.open_signal_receiver(*_SIGNALS) as signals:
@@ -459,7 +459,7 @@ async def serve_stdio(served: GatewayServer) -> None:
                 claim_stream(_STDOUT) as writing,
                 anyio.CancelScope() as scope,
             ):
-                # The SDK only iterates over the lines of the one, and writes and flushes the other.
+                # The SDK only iterates over lines of input, and writes and flushes output.
                 lines = cast("anyio.AsyncFile[str]", _DescriptorLines(reading))
                 output = cast("anyio.AsyncFile[str]", _DescriptorWriter(writing))
                 async with served.running(), stdio_server(lines, output) as (incoming, outgoing):
@@ -473,7 +473,7 @@ async def serve_stdio(served: GatewayServer) -> None:
 
 @contextmanager
 def claim_stream(stream: int) -> Iterator[int]:
-    """Yield a duplicate of standard input or output, which is ours alone meanwhile.
+    """Yield a duplicate of standard input or output, which only we use meanwhile.
 
     Any other reader gets the end of the file, and what others print goes to standard error.
     """
@@ -534,7 +534,7 @@ class _DescriptorLines:
     def _read(self, send: MemoryObjectSendStream[str], token: EventLoopToken) -> None:
         try:
             for line in self._lines():
-                try:  # without a task, where the last one has been taken
+                try:  # no task if the last line was taken
                     from_thread.run_sync(send.send_nowait, line, token=token)
                 except anyio.WouldBlock:
                     from_thread.run(send.send, line, token=token)

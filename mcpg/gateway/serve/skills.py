@@ -1,8 +1,8 @@
 """Skills for clients: found by the meta-tool that searches, and read file by file, never run.
 
-A skill is read from the bundle or from what its source was read to, not from the file system, so
-no path of a request leads anywhere but to the files of the skill. That of a server is read from the
-server, and held to the digests in its list.
+A skill is read from the bundle or from the stored reading of its source, not from the file system,
+so paths of requests reach only the files of the skill. A server's skill is read from the server,
+and must match the digests in its list.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def has_skills(engine: Engine) -> bool:
 def search_skills(
     engine: Engine, query: str, limit: int, sources: Sequence[str] = ()
 ) -> Sequence[Match]:
-    """Return the skills that fit *query*, the best first; those of *sources*, none for all."""
+    """Return the skills of *sources* (none for all) that fit *query*, the best first."""
     found = engine.kind_engine(NAME)
     if found is None or not query.strip():
         return ()
@@ -71,7 +71,7 @@ def read_skill_file(engine: Engine, arguments: dict[str, Any], budget: int) -> J
     """Return a file of a skill as a result of at most *budget* bytes of JSON.
 
     Raises:
-        NotFoundError: There is no such skill or file, or the contents of the file are not known.
+        NotFoundError: The skill or file does not exist, or the file's contents are unknown.
     """
     skills: Skills = engine.items(NAME)
     _, skill = skills.find_named(arguments["skillId"])
@@ -147,7 +147,7 @@ def _find_file(skill: Skill, path: str) -> SkillFile:
 
 
 def _describe_origin(skill: Skill, file: SkillFile) -> str:
-    """Return whose the text is and how to treat it; of `SKILL.md`, also the other files."""
+    """Return the owner of the text and how to treat it; for `SKILL.md`, also the other files."""
     source, name = line(skill.source_id, _NAME), line(skill.name, _NAME)
     note = (
         f"[mcpg: {line(file.path, _SHOWN)} of the skill {name} from {source}. Its author is not the"

@@ -122,8 +122,8 @@ def search_answers(
 ) -> Iterator[JsonObject]:
     """Yield answers to a search for a *noun*, from the fullest to the shortest.
 
-    Prompts and resources that were *found* match as well, and *skills*; *how* says how to get the
-    rest of one tool, which *find* returns by its id.
+    The matches include the *found* prompts and resources, and *skills*; *how* describes how to get
+    the rest of one tool, which *find* returns by its id.
     """
     for brevity in LADDER:
         kept = share(result.matches, brevity)
@@ -216,8 +216,8 @@ def truncation_note(
 ) -> JsonObject:
     """Return the member `truncated`, empty if nothing was omitted.
 
-    It says how many matches and, by member name, how many *more* items were *omitted*, and *how*
-    to get the rest of one tool.
+    It contains how many matches and, by member name, how many *more* items were *omitted*, and
+    *how* to get the rest of one tool.
     """
     counts: JsonObject = {name: count for name, count in (more or {}).items() if count}
     if not omitted and not counts and brevity.description:
@@ -315,8 +315,8 @@ def _task_answer(task: Task, brevity: DetailLevel) -> JsonObject:
 def describe_answers(tool: Tool, pointer: str = "") -> Iterator[JsonObject]:
     """Yield descriptions of *tool*, or of the part of its input schema at the JSON *pointer*.
 
-    They go from the fullest to the shortest. Raises `LookupError` where there is no such part, or
-    it is not an object.
+    They go from the fullest to the shortest. Raises `LookupError` if the part does not exist or is
+    not an object.
     """
     if pointer:
         part = find_schema_part(tool.input_schema, pointer)

@@ -101,7 +101,7 @@ def invalid_arguments(
 ) -> JsonObject | None:
     """Return the error result for invalid *arguments*, `None` if they are valid.
 
-    *schema* is that of a tool that is no meta-tool of ours.
+    *schema* is the schema of a tool that is not a meta-tool of ours.
     """
     if schema is None and _VALIDATORS[name].is_valid(arguments):
         return None
@@ -128,7 +128,7 @@ Work = Callable[[Arguments, ClientRequest], Awaitable[JsonObject]]
 
 _PRIMITIVES, _MESSAGE = 5, 300
 _NO_ROOM = "no answer fits the limit of bytes"
-# The options of searches that planning has as well.
+# The options that planning shares with searches.
 _OF_PLANS = frozenset(("strategy", "fusion", "lexicon", "include_disabled"))
 
 
@@ -174,8 +174,8 @@ class MetaTools:
         plugin = self._plugins.get(name)
         schema = plugin.item.input_schema if plugin else None
         if plugin is None:
-            # Programs and models give null for an argument that they leave out. Where both names
-            # of one are given, ours counts.
+            # Programs and models give null for an argument that they leave out. If both names of an
+            # argument are given, ours counts.
             stated = {key: one for key, one in arguments.items() if one is not None}
             others = OTHER_NAMES.get(name, {})
             named = {others[key]: one for key, one in stated.items() if key in others}
@@ -351,7 +351,7 @@ class MetaTools:
     async def _index_build(self, _: Arguments, __: ClientRequest) -> JsonObject:
         snapshot = await self._gateway.build_index(force=True)
         noticed = self._gateway.diagnostics
-        if self._gateway.is_narrowed:  # others name what is hidden
+        if self._gateway.is_narrowed:  # others name hidden tools
             noticed = tuple(
                 one for one in snapshot.diagnostics if one.code != Code.SERVED_NAME_UNKNOWN
             )

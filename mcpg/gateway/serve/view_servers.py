@@ -1,4 +1,4 @@
-"""The servers of views over HTTP: the one that a request belongs to by its token and header."""
+"""The servers of views over HTTP: the token and header of a request select its server."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ class _RunningServer(NamedTuple):
 class ViewServers:
     """Passes requests on to the server of their view, an ASGI application.
 
-    Each view has a server with sessions of its own. It starts with the first request for it, and
-    that of a token's view at once.
+    Each view has a server with sessions of its own. It starts with the first request for it, or
+    at once if the view has a token.
     """
 
     def __init__(
