@@ -110,11 +110,11 @@ class Invoked:
         source_id: The server it belongs to.
         tool_name: The server's name of the tool.
         content: The content blocks of MCP, in their order.
-        structured: The structured result, else the JSON that the text is, or `None`.
+        structured: The structured result, else the text parsed as JSON, or `None`.
         faults: The reasons for a missing result; empty on success.
         wire: The result of `tools/call` as an MCP server sent it; `None` for other sources.
         error: The JSON-RPC error with which an MCP server responded, `None` if it did not.
-        is_parsed: Whether `structured` is the text, read as JSON.
+        is_parsed: Whether `structured` was parsed from the text.
     """
 
     tool_id: str
@@ -146,7 +146,7 @@ class Invoked:
 
     @property
     def text(self) -> str:
-        """The text of all text blocks, a line break between two."""
+        """The text of all text blocks, separated by line breaks."""
         texts = (block.get("text") for block in self.content if block.get("type") == "text")
         return "\n".join(text for text in texts if isinstance(text, str))
 
@@ -176,7 +176,7 @@ class CallError(Exception):
 
 
 class RefusedError(Exception):
-    """Nothing was called: the tool cannot be, or not with these arguments, for its *faults*."""
+    """Nothing was called: *faults* of the tool or its arguments prevent the call."""
 
     def __init__(self, *faults: Fault) -> None:
         super().__init__(len(faults))
@@ -204,9 +204,9 @@ class RecordedCall:
     """A call as it is recorded: no arguments and no result.
 
     Attributes:
-        start: When it began, in seconds since 1970.
-        seconds: How long it took.
-        session: What it belongs to, an id without a meaning.
+        start: Its start, in seconds since 1970.
+        seconds: Its duration.
+        session: An opaque id of the conversation that it belongs to.
         tool: Id of the tool.
         source: Id of its source.
     """
@@ -250,7 +250,7 @@ class CallRecorder:
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """Why calls were not recorded, the last reason."""
+        """The last reason why calls were not recorded."""
         if not self._fault:
             return ()
         message = f"calls were not recorded: {self._fault}"
@@ -262,7 +262,7 @@ class CallRecorder:
             self._attempt(())
 
     def record(self, call: RecordedCall) -> None:
-        """Take a call, to be written soon; it is dropped where too many are waiting."""
+        """Accept a call, to be written soon; it is dropped if too many are waiting."""
         if self._thread is None:
             with self._lock:
                 if self._thread is None:
@@ -329,7 +329,7 @@ class CallRecorder:
         if found.st_mode & _OTHERS and hasattr(os, "fchmod"):
             os.fchmod(self._handle, stat.S_IRUSR | stat.S_IWUSR)
         if found.st_size:
-            # A line that a crash has cut off ends here; blank lines are passed over.
+            # A line cut off by a crash ends here; readers skip blank lines.
             os.write(self._handle, b"\n")
 
     def _close(self) -> None:

@@ -1,4 +1,4 @@
-"""What the servers of a gateway list beside tools, under names and addresses of the gateway."""
+"""Prompts, resources and skills of a gateway's servers, under its names and addresses."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class ListKind(NamedTuple):
         method: The method that lists them.
         member: The member of its result that contains them.
         key: The member that identifies an item.
-        most: How many are read.
+        most: The maximum number of items read.
         extension: The extension that a server declares for them; "" for a capability of the
             protocol, which the method names.
     """
@@ -79,7 +79,7 @@ async def list_kind(
     before: tuple[JsonObject, ...],
     faults: list[str],
 ) -> tuple[JsonObject, ...]:
-    """Return the valid items of all pages, each once, or those *before* where that fails.
+    """Return the valid items of all pages, each once, or *before* if that fails.
 
     The *faults* of skills, and of their list, are added.
     """
@@ -230,7 +230,7 @@ class Directory:
     def find_changes(self, before: Directory) -> list[str]:
         is_same = {
             "prompts": self.prompts == before.prompts,
-            # The extension has no notification of its own: its files are resources.
+            # The extension has no notification; its files are resources.
             "resources": (self.resources, self.templates, self.skills)
             == (before.resources, before.templates, before.skills),
         }
@@ -338,7 +338,7 @@ def _is_of_other(uri: str, source: ServerSource, taken: Mapping[str, str], moved
 
 
 def find_below(uri: str, roots: Mapping[str, ServerItem]) -> ServerItem | None:
-    """Return where *uri* is, in the innermost folder of *roots* that has it."""
+    """Return where *uri* is, in the innermost folder of *roots* that contains it."""
     for folder in skills.find_folders(uri) if roots else ():
         if folder in roots:
             return ServerItem(roots[folder].source, roots[folder].key + uri[len(folder) :])

@@ -1,4 +1,4 @@
-"""A gateway as options and settings name it."""
+"""A gateway made from options and settings."""
 
 from __future__ import annotations
 
@@ -69,14 +69,13 @@ def make_gateway(
     record_calls: str | None = None,
     views: Collection[View] = (),
 ) -> Gateway:
-    """Make a gateway; nothing is started, and only files that were named are looked at.
+    """Make a gateway; it starts nothing, and reads only files that were named.
 
     No tool gets an id that is *reserved*; calls are appended to the file *record_calls*. If nothing
     but *views* are used, sources that none of them can show are left out.
 
     Raises:
-        McpgError: A file that is named cannot be used, or something that is set cannot be had or
-            makes no sense.
+        McpgError: A named file cannot be used, or a setting is unavailable or makes no sense.
     """
     from mcpg.gateway.gateway import Gateway  # noqa: PLC0415 - an extra
 
@@ -97,7 +96,7 @@ def make_gateway(
     found = settings.find("serve.on_change")
     reaction = OnChange(found.value) if found else OnChange.WARN
     factory = ServiceFactory(settings)
-    # A gateway lives long, so that a cache pays where a single search would not gain from it.
+    # A gateway lives long, so that a cache pays, unlike for a single search.
     given = factory.arguments() | {"cache": factory.cache()}
     return Gateway(
         sources=shown,
@@ -150,7 +149,7 @@ def read_tokens(environ: Mapping[str, str], views: Mapping[str, View]) -> dict[s
     The token of the whole gateway has the name "".
 
     Raises:
-        UsageError: A variable names no view, or two views have the same token or variable.
+        UsageError: A variable matches no view, or two views have the same token or variable.
     """
     names = {f"{TOKEN_VARIABLE}_{name.upper().replace('-', '_')}": name for name in views}
     if len(names) < len(views):

@@ -134,7 +134,7 @@ def read_configuration(
 
 _MOST_CHARACTERS = 240
 _MOST_TOOLS = 20_000
-# Options by which a search takes no longer; others count where they are set.
+# Options that do not slow a search down; other options that are set may.
 _FREE = frozenset(("limit", "include_disabled", "min_score", "abstain", "fusion", "lexicon"))
 
 
@@ -177,8 +177,8 @@ def _of_engine(
 ) -> Callable[Concatenate[Gateway, Given], Coroutine[Any, Any, Answer]]:
     """Return a method of a gateway that calls *method* with the engine of its snapshot.
 
-    It has the parameters and the documentation of *method*, and runs in a thread, except where
-    *is_brief* returns for the same arguments that it takes a warm engine little time.
+    It has the parameters and the documentation of *method*, and runs in a thread, unless *is_brief*
+    returns for the same arguments that a warm engine needs little time.
     """
 
     @wraps(method, assigned=WRAPPED)
@@ -228,7 +228,7 @@ class Gateway:
         limits: Limits of calls.
     """
 
-    def __init__(  # noqa: PLR0913 - each is one thing that a host may bring
+    def __init__(  # noqa: PLR0913 - each is optional for a host
         self,
         sources: SourceLike | Iterable[SourceLike] = (),
         *,

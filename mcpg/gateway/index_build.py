@@ -1,7 +1,7 @@
-"""The index of a gateway: built of what its sources return, and documents made elsewhere.
+"""The index of a gateway: built from its sources' tools, and from documents made elsewhere.
 
-Neither a source nor a graph that fails is an error here: each becomes a diagnostic, and there is
-something to fall back on.
+A source or graph that fails becomes a diagnostic, not an error: the build falls back on the
+others.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ _FALLBACK = "the tools of the sources are searched without it"
 
 @dataclass(frozen=True, slots=True)
 class IndexSpec:
-    """How an index is made.
+    """The specification of an index.
 
     Attributes:
         graph: The source of the documents.
@@ -97,7 +97,7 @@ class IndexSpec:
     left_out: Collection[str] = ()
 
     def load(self, path: str, source_id: str | None = None) -> Engine:
-        """Open the bundle or source at *path*, through its compiled index where it has one."""
+        """Open the bundle or source at *path*, through its compiled index if it has one."""
         held = self.services
         return load(
             path,
@@ -252,10 +252,10 @@ class BuiltIndex:
 
     Attributes:
         catalog: Returns the tools.
-        diagnostics: Problems that were survived.
+        diagnostics: Problems that did not stop the build.
         owners: The source of each tool.
         sole: The source of all other tools, `None` if unknown.
-        review: What became of live tools that differ from reviewed ones.
+        review: The treatment of live tools that differ from reviewed ones.
     """
 
     engine: Engine
@@ -267,9 +267,9 @@ class BuiltIndex:
 
 
 def open_existing(sources: Sequence[Source], plan: IndexSpec) -> BuiltIndex | None:
-    """Open the existing index of a gateway with a single file, `None` where there is none.
+    """Open the existing index of a gateway with a single file, `None` if there is none.
 
-    Why it cannot be opened, `build` reports.
+    `build` reports why it cannot be opened.
     """
     only = sources[0] if len(sources) == 1 else None
     is_as_it_stands = isinstance(plan.graph, GeneratedGraph) and plan.lock is None
@@ -283,7 +283,7 @@ def open_existing(sources: Sequence[Source], plan: IndexSpec) -> BuiltIndex | No
         return None
     if {name.casefold() for name in plan.reserved} & engine.enabled_by_id.keys():
         return None
-    # No tool may have another id than it, or another tool, had before.
+    # No tool may get a new id, or an earlier id of another tool.
     keys = {tool.id: (tool.source_id, tool.name) for tool in plan.earlier}
     named = {key: tool_id for tool_id, key in keys.items()}
     if keys and any(
@@ -413,7 +413,7 @@ def _narrow(
 def _hold_to_review(
     batch: SourceBatch, plan: IndexSpec, memo: StoredBuildCache
 ) -> tuple[SourceBatch, ReviewOutcome]:
-    """Return *batch* as far as it is approved, and what became of the rest."""
+    """Return the approved part of *batch*, and the treatment of the rest."""
     if plan.lock is None:
         return batch, NO_REVIEW
     stated, read = stated_in(batch, lambda some: _assemble_without_texts(some, plan, memo))
@@ -428,7 +428,7 @@ def _hold_to_review(
 def _build_generated(
     batch: SourceBatch, plan: IndexSpec, memo: StoredBuildCache, whole: Assembly | None = None
 ) -> BuiltIndex:
-    """Build of the tools and documents of *batch*, a part of the *whole* unless that is `None`."""
+    """Build from the tools and documents of *batch*, a part of *whole* unless that is `None`."""
     assembly = _assemble_without_texts(batch, plan, memo)
     if whole is not None:
         assembly = drop_broken_links(assembly, whole)
@@ -450,7 +450,7 @@ def _build_by_documents(
     memo: StoredBuildCache,
     hidden: Collection[Key],
 ) -> BuiltIndex:
-    """Build of the documents of *graph*, or without where they are not usable."""
+    """Build from the documents of *graph*, or without them if they are not usable."""
     try:
         if isinstance(graph, CustomGraph):
             return _build_from_graph(graph, batch, plan, memo, NO_REVIEW, hidden)
@@ -462,7 +462,7 @@ def _build_by_documents(
     except UnusableGraphError as fault:
         found = NO_REVIEW
         if isinstance(graph, FileGraph) and graph.on_change == OnChange.HIDE:
-            # Who removes the bundle approves of nothing.
+            # Removing the bundle approves nothing.
             found = nothing_reviewed(batch.tools, graph.path)
         built = _build_generated(_without_hidden(batch, found), plan, memo)
         noticed = (*built.diagnostics, fault.diagnostic, *found.diagnostics)

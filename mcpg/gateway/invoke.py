@@ -1,4 +1,4 @@
-"""Invocation of a tool, wherever it lives; failures are part of the outcome."""
+"""Invocation of a tool of any source; failures are part of the outcome."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ _STDOUT = _Stdout()
 
 @contextmanager
 def stdout_diverted() -> Iterator[None]:
-    """Send what this thread or task prints to standard error, as standard output may be a protocol.
+    """Send prints of this thread or task to standard error, as standard output may be a protocol.
 
     Other threads and tasks print as before.
     """
@@ -82,7 +82,7 @@ def stdout_diverted() -> Iterator[None]:
 
 
 def find_function(owner: FunctionSource | FileSource, name: str) -> Function | None:
-    """Return the function of the tool *name*, `None` where there is none any more."""
+    """Return the function of the tool *name*, `None` if it no longer exists."""
     if isinstance(owner, FunctionSource):
         found = [(plain_name(function), function) for function in owner.functions]
     else:
@@ -126,7 +126,7 @@ async def call_function(
 
 
 def _call_quietly(call: Function) -> tuple[Any, BaseException | None]:
-    """Return what a function returns, or what it raises."""
+    """Return the result of a function, or its exception."""
     try:
         with stdout_diverted():
             return call(), None
@@ -219,8 +219,8 @@ class _ToolCall:
     Attributes:
         seconds: Its time, which progress renews.
         deadline: The end of this time without progress, by the clock of the event loop.
-        end: The end whatever the progress, by the same clock.
-        schema: The input schema that decides. A bundle that is older than its server refuses
+        end: The end regardless of progress, by the same clock.
+        schema: The input schema that applies. A bundle that is older than its server refuses
             nothing that the server accepts.
     """
 
@@ -325,14 +325,14 @@ class Invoker:
 
     sessions: Sessions
     limits: Limits = field(default_factory=Limits)
-    # Functions that block do not keep the arguments of others from being checked.
+    # Functions that block do not delay the check of other calls' arguments.
     _checks: CapacityLimiter = field(default_factory=partial(CapacityLimiter, _THREADS))
     _functions: CapacityLimiter = field(default_factory=partial(CapacityLimiter, _THREADS))
     _operations: OperationCaller | None = None
     _is_closed: bool = False
 
     async def aclose(self) -> None:
-        """Refuse further calls, and close the connections that are not of the sessions."""
+        """Refuse further calls, and close the connections that do not belong to sessions."""
         self._is_closed = True
         if self._operations is not None:
             await self._operations.aclose()
@@ -407,7 +407,7 @@ class Invoker:
                     raise _make_refusal(call.tool)
             given = call.check_at_once(arguments)
             if given is None:
-                # In a thread: a schema may take its time, and needs a stack of its own.
+                # In a thread: a schema may take long, and needs a stack of its own.
                 check = partial(call.check_arguments_fully, arguments)
                 given = await anyio.to_thread.run_sync(
                     check, limiter=self._checks, abandon_on_cancel=True
@@ -459,7 +459,7 @@ class Invoker:
         except CallError as fault:
             if not fault.has_died or not call.remaining_seconds:
                 raise
-            # Only a tool is called again of which it is declared that this does no more than once.
+            # Only a tool declared as idempotent or read-only is called again.
             hints, stated = call.tool.hints, call.tool.annotations
             declared = ("readOnlyHint", hints.read_only), ("idempotentHint", hints.idempotent)
             if not any(stated.get(name) is True if one is None else one for name, one in declared):

@@ -160,7 +160,7 @@ def parse_argument(schema: JsonObject, name: str, text: str) -> JsonValue:
     """Return *text* as the value of the argument *name* of a tool with the input *schema*.
 
     It stays a text if the schema names texts among the types. If it does not, or names no type, the
-    text is read as JSON if it is JSON. A value that the schema accepts is preferred to a refused one.
+    text is read as JSON if it is JSON. A value that the schema accepts wins over a refused value.
     """
     try:
         value: JsonValue = json.loads(text)
@@ -173,7 +173,7 @@ def parse_argument(schema: JsonObject, name: str, text: str) -> JsonValue:
     escaped = name.replace("~", "~0").replace("/", "~1")
 
     def is_valid(value: JsonValue) -> bool:
-        """Return whether the argument itself is, whatever is wrong with the others."""
+        """Return whether the argument itself is valid, regardless of the others."""
         faults = check_arguments(schema, {name: value})
         return not any(fault.field.split("/")[1:2] == [escaped] for fault in faults)
 
@@ -182,7 +182,7 @@ def parse_argument(schema: JsonObject, name: str, text: str) -> JsonValue:
 
 
 def _names_texts(member: JsonValue, root: JsonObject) -> bool:
-    """Return whether a schema, or a part or definition of it, names texts among what it takes."""
+    """Return whether a schema, or a part or definition of it, accepts texts among others."""
     waiting: list[Any] = [member]
     seen: set[int] = set()
     while waiting:
@@ -240,7 +240,7 @@ async def _run(
 
 
 def _make_progress(shown: Any) -> Progress | None:
-    """Return what shows a tool's progress beside the spinner; nothing where there is none."""
+    """Return a function that shows a tool's progress beside the spinner, if there is one."""
     if shown is None:
         return None
 
@@ -264,7 +264,7 @@ def _split_pairs(given: Iterable[str]) -> dict[str, str]:
 
 
 def _read_arguments(text: str | None) -> JsonObject:
-    """Return arguments: a JSON object, `@` and a file that holds one, or `-` for standard input."""
+    """Return arguments: a JSON object, `@` and a file with it, or `-` for standard input."""
     if text is None:
         return {}
     place = text[1:] if text.startswith("@") else _PLACE

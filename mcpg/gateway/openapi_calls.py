@@ -84,7 +84,7 @@ class OperationCaller:
     limits: Limits
     _files: dict[str, _OpenFile] = field(default_factory=dict)
     _reading: anyio.Lock = field(default_factory=anyio.Lock)
-    # Connections to a private address are never taken for a document that may not reach it.
+    # Connections to a private address are never reused for a document that may not reach it.
     _clients: dict[bool, httpx2.AsyncClient] = field(default_factory=dict)
 
     async def find(self, owner: FileSource, name: str) -> ApiOperation | None:
@@ -114,7 +114,7 @@ class OperationCaller:
         return file.operations[name]
 
     def _read(self, path: str) -> _OpenFile:
-        """Read the document at *path*, unless that was done and it has not changed."""
+        """Read the document at *path*, unless it was read and has not changed."""
         signature: tuple[int, ...] = ()
         with suppress(OSError, ValueError):
             stat = Path(path).stat()
@@ -171,7 +171,7 @@ class OperationCaller:
     async def _send_request(self, request: HttpRequest, *, is_trusted: bool) -> httpx2.Response:
         """Send a request, and return the response with its body still to be read.
 
-        Its address may be private where it *is_trusted*, as it was chosen by the user.
+        Its address may be private if it *is_trusted*, because the user chose it.
         """
         if is_trusted not in self._clients:
             # Cookies of one session are not sent in another.
@@ -239,7 +239,7 @@ async def _read_response(
     if response.headers.get("content-encoding", "identity").casefold() not in ("", "identity"):
         message = "response is compressed, which was not requested"
         raise CallError(FaultCode.TOOL_FAILED, message)
-    # With the phrase of the standard rather than the server's.
+    # The standard's phrase rather than the server's.
     code = response.status_code
     status = f"HTTP status {code} {_PHRASES.get(code, '')}".rstrip()
     if code not in _SUCCESS:
@@ -306,7 +306,7 @@ def _decode_body(response: httpx2.Response, data: bytes, *, is_text: bool) -> st
         known = codecs.lookup(response.charset_encoding or "utf-8").name
     except (LookupError, ValueError):
         known = ""
-    # Some encodings of Python take for ever, or are none of text.
+    # Some encodings of Python never end, or do not encode text.
     encoding = known if _CHARSET.match(known) else "utf-8"
     if is_text:
         return data.decode(encoding, "replace")

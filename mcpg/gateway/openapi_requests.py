@@ -39,7 +39,7 @@ Part = tuple[str, tuple[str | None, bytes, str | None]]
 
 _SEPARATORS = {"form": ",", "spaceDelimited": "%20", "pipeDelimited": "%7C", "tabDelimited": "%09"}
 _PATH_STYLES = {"simple": ("", ","), "label": (".", "."), "matrix": (";", ";")}
-# A value stays the value that it is: all but letters, digits, `-`, `.`, `_` and `~` is encoded.
+# A value stays unchanged: all but letters, digits, `-`, `.`, `_` and `~` is encoded.
 _percent_encode = partial(quote, safe="")
 _UNKNOWN_STYLE = "would be written in the style {!r}, which is not known"
 _NO_FORM = "must be an object, because the body is a form"
@@ -116,7 +116,7 @@ def write_request(
         **({"Content-Type": media} if media else {}),
         **({"Cookie": cookies} if cookies else {}),
     }
-    # Of headers of one name, in any case, the last one counts.
+    # The last header of a name, in any case, counts.
     merged = {
         name.casefold(): (name, text.strip().encode())
         for group in (own, given, headers)
@@ -204,7 +204,7 @@ class _RequestWriter:
                 yield name, parameter, self.arguments[name]
 
     def write_path(self) -> str:
-        """Write the path; a part of it stays one however often it is decoded later."""
+        """Write the path; a part of it stays one part however often it is decoded later."""
         names = {
             one.name: name for name, one in self.operation.parameters.items() if one.place == "path"
         }
@@ -220,7 +220,7 @@ class _RequestWriter:
             else:
                 pieces.append(self._write_step(names[piece]))
         path = "".join(pieces)
-        # A part may be harmless by itself, and lead out together with its neighbours.
+        # A part may be harmless by itself, and lead out together with its neighbors.
         if any(_leads_out(text) for text in _decode_repeatedly(path)):
             raise CallError(FaultCode.ARGUMENTS_INVALID, "the arguments lead out of its path")
         return path

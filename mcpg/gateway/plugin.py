@@ -1,4 +1,4 @@
-"""What the room of gateways registers."""
+"""Registration of the package of gateways."""
 
 from __future__ import annotations
 

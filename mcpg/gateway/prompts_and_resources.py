@@ -81,7 +81,7 @@ class _KnownLists:
     backoff: Backoff = field(default_factory=Backoff)
 
     def note_skills(self, faults: list[str]) -> None:
-        """Note the folders of the skills that were listed, and their *faults*."""
+        """Record the folders of the listed skills, and their *faults*."""
         entries = self.lists["skills"]
         self.roots = frozenset(skills.fold(skills.find_root(one)) for one in entries)
         self.faults = faults
@@ -90,7 +90,7 @@ class _KnownLists:
         self.changed = {uri: one for uri, one in self.changed.items() if (uri, one) in promised}
 
     def due(self, *, is_fresh: bool = False) -> float:
-        """Return when it is queried; for *is_fresh* see `Primitives.list_directory`."""
+        """Return the time of the next query; for *is_fresh* see `Primitives.list_directory`."""
         return math.inf if self.is_fresh and not is_fresh else max(self.again, self.backoff.until)
 
 
@@ -101,7 +101,7 @@ class Primitives:
     Attributes:
         sources: Returns the sources of the gateway.
         find_local: Returns the skills of bundles and folders, as far as these have been read.
-        views: What clients see: what all of these views show.
+        views: The views; clients see what all of them show.
     """
 
     sources: Callable[[], tuple[Source, ...]]
@@ -110,8 +110,8 @@ class Primitives:
     limits: Limits
     views: tuple[View, ...] = ()
     _known: dict[str, _KnownLists] = field(default_factory=dict)
-    # Addresses that servers have given out without listing them, the latest ones, and the folders
-    # of skills that they serve without listing them.
+    # The latest unlisted addresses that servers have given out, and the folders of skills that they
+    # serve without listing them.
     _owners: OrderedDict[str, ServerSource] = field(default_factory=OrderedDict)
     _unlisted: OrderedDict[str, ServerItem] = field(default_factory=OrderedDict)
     _lock: anyio.Lock = field(default_factory=anyio.Lock)
@@ -123,7 +123,7 @@ class Primitives:
         find_local: Callable[[], Awaitable[tuple[Skill, ...]]],
         views: tuple[View, ...],
     ) -> Primitives:
-        """Return what all *views* show of these, which are listed once for both."""
+        """Return the part that all *views* show; both share the servers' lists."""
         given = sources, find_local, self.sessions, self.limits, views
         return Primitives(*given, self._known, _lock=self._lock)
 
@@ -133,7 +133,7 @@ class Primitives:
 
     @property
     def due(self) -> float:
-        """When the next server is listed that has announced a change, by the event loop's clock."""
+        """The next list of a server that has announced a change, by the event loop's clock."""
         known = (self._known.get(one.id) for one in self.servers)
         return min((one.due() for one in known if one is not None), default=math.inf)
 
@@ -144,8 +144,8 @@ class Primitives:
     async def list_directory(self, *, is_fresh: bool = True) -> Directory:
         """Return the directory of all servers.
 
-        Where it need not be *is_fresh*, only those servers are queried that have announced a change
-        and are due, or were never queried.
+        Unless it must be *is_fresh*, only servers are queried that have announced a change and are
+        due, or were never queried.
         """
         async with self._lock:
             servers, now = self.servers, anyio.current_time()
@@ -174,7 +174,7 @@ class Primitives:
         self._known.pop(source.id, None)
 
     def record_call(self, source: Source | None) -> None:
-        """Record a call of a tool of *source*, which may have changed what it would list."""
+        """Record a call of a tool of *source*, which may have changed its lists."""
         if isinstance(source, ServerSource):
             known = self._find_known(source)
             if known.again <= anyio.current_time() + _RECENT:  # except a slow one
@@ -231,7 +231,7 @@ class Primitives:
         return result
 
     async def resource(self, uri: str) -> ServerItem:
-        """Return where the resource at *uri* is; raises `NotFoundError` where no server has it.
+        """Return where the resource at *uri* is; raises `NotFoundError` if no server has it.
 
         An address that no server lists belongs to the server that gave it out, or to the only one
         with resources.
@@ -273,7 +273,7 @@ class Primitives:
         return result
 
     async def _get_unlisted(self, uri: str, params: JsonObject) -> JsonObject | None:
-        """Return the skill at *uri* of the first server that has it, `None` for none."""
+        """Return the skill at *uri* of the first server that has it, or `None`."""
         answers: dict[str, JsonObject] = {}
 
         async def get(source: ServerSource) -> None:
@@ -316,8 +316,8 @@ class Primitives:
     async def read_directory(self, uri: str, params: JsonObject) -> JsonObject:
         """Return the result of `resources/directory/read`, with further *params*.
 
-        The folders of a server that does not read any are known by the files of its skills. Raises
-        as `read` does.
+        If a server does not read folders, its skills' files determine the folders. Raises as `read`
+        does.
         """
         is_local = (await self._latest()).find_local(uri) is not None
         place = None if is_local else await self.resource(uri)
@@ -383,7 +383,7 @@ class Primitives:
         return self._shows("skills" if is_skill else "resources")
 
     def _verify(self, uri: str, place: ServerItem, result: JsonObject) -> None:
-        """Note a file of a skill that is not as listed, and list its server anew."""
+        """Record that a file of a skill differs from its entry, and list its server anew."""
         skill = self.directory.find_skill(uri)
         promise = skills.find_promise(skill, uri) if skill is not None else None
         if skill is None or promise is None or skills.is_as_listed(skill, uri, result):
@@ -500,7 +500,7 @@ class Primitives:
                 found: tuple[JsonObject, ...] = ()
                 faults: list[str] = []
                 if kind.is_declared(declared):
-                    if kind.extension:  # until it responds, unless the time of all runs out
+                    if kind.extension:  # until it responds, or the time of all runs out
                         known.faults = [f"did not list its {name} in time"]
                     found = await list_kind(kind, send, before[name], faults)
                 known.lists = {**known.lists, name: found}

@@ -28,7 +28,7 @@ class FileGraph:
             `accept`.
 
     Raises:
-        UsageError: *on_change* is something else.
+        UsageError: *on_change* has another value.
     """
 
     path: str
@@ -78,7 +78,7 @@ class SourceReading(NamedTuple):
 
 @dataclass(slots=True)
 class _RegisteredSource:
-    """A source, what it last returned, and as of which versions it changed and was queried."""
+    """A source, its last result, and the versions of its last change and query."""
 
     source: Source
     batch: SourceBatch | None = None
@@ -108,7 +108,7 @@ class SourceRegistry:
         return tuple(entry.source for entry in self._entries.values())
 
     def add(self, source: Source) -> None:
-        """Register *source*, unless its id is blank, or another one's, in any case."""
+        """Register *source*, unless its id is blank, or used by another source, in any case."""
         if not isinstance(source, Source):
             raise not_a_source(source)
         key = _key(source.id)
@@ -121,7 +121,7 @@ class SourceRegistry:
         self._record_change(entry, is_required=True)
 
     def remove(self, source_id: str) -> Source | None:
-        """Remove a source and return it, `None` where there is none of this id."""
+        """Remove a source and return it, `None` if none has this id."""
         entry = self._entries.pop(_key(source_id), None)
         if entry is None:
             return None
@@ -142,7 +142,7 @@ class SourceRegistry:
     def retry(self) -> bool:
         """Record that failed sources have to be queried again; return whether there are any.
 
-        Those that wait for it already do not count.
+        Sources that already wait for a query do not count.
         """
         failed = [
             one for one in self._entries.values() if one.has_failed and one.queried >= one.changed

@@ -57,7 +57,7 @@ class Exposure(StrEnum):
 
     @classmethod
     def _missing_(cls, value: object) -> Exposure | None:
-        """Accept the former values."""
+        """Accept former values."""
         return {"meta": cls.META, "found": cls.FOUND}.get(str(value))
 
 

@@ -1,4 +1,4 @@
-"""Tool results that fit a budget of bytes, and texts of others as one line or as prose."""
+"""Tool results that fit a budget of bytes, and untrusted texts as one line or as prose."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def prose(text: str, characters: int) -> str:
 
 
 def cut(text: str, characters: int) -> str:
-    """Return at most *characters* of *text*, cut at the end of a word where one is near."""
+    """Return at most *characters* of *text*, cut at the end of a word if it is near."""
     if len(text) <= characters:
         return text
     kept = text[: max(0, characters - 1)]
@@ -289,7 +289,7 @@ def _trim_blocks(blocks: list[JsonObject], room: int) -> _TrimmedBlocks:
             cut += len(text) - len(part)
             shown += len(part) if is_whole else 0
             is_whole = False
-            block = {**block, "text": part}  # noqa: PLW2901 - what is left of it
+            block = {**block, "text": part}  # noqa: PLW2901 - the rest of it
             need = size(block) + 1
         if need > room:
             dropped += 1
@@ -335,7 +335,7 @@ async def called_result(
     version: str = LATEST_HANDSHAKE_VERSION,
     keep: Keep = lambda _: None,
 ) -> JsonObject:
-    """Return what `convert_result` does, in a thread unless that is quick."""
+    """Return the result of `convert_result`, which runs in a thread unless that is quick."""
     work = partial(convert_result, invoked, budget, declared, version, keep)
     if invoked.wire is not None and invoked.is_success and is_brief(invoked.wire):
         return work()
@@ -365,7 +365,7 @@ def convert_result(
     if not content and invoked.structured is not None:
         content = [text_block(encode_json(invoked.structured))]
     result = {"content": content, "isError": not invoked.is_success}
-    # As an object, which all versions of MCP accept; other values are in the content already.
+    # As an object, which all versions of MCP accept; the content already has other values.
     value, is_wrapped = invoked.structured, declared is not None and declared.is_wrapped
     if value is None and is_wrapped and content:
         value = invoked.text  # a text result
@@ -405,7 +405,7 @@ def _adapt_result(wire: JsonObject, declared: ListedTool | None, version: str) -
 
 
 def _keep_valid(blocks: Iterable[JsonObject], version: str) -> list[JsonValue]:
-    """Return content blocks, as text those that are invalid."""
+    """Return content blocks; invalid blocks become text."""
     kept: list[JsonValue] = []
     for block in blocks:
         try:

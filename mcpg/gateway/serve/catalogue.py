@@ -99,7 +99,7 @@ def wire_tool(tool: MetaTool) -> JsonObject:
 def call_plugin_tool(
     one: Registered[MetaTool], engine: Engine, arguments: JsonObject, most_bytes: int
 ) -> JsonObject:
-    """Return the result of calling a tool; may take its time, and raise an error of the plugin."""
+    """Return the result of calling a tool; may take long, and raise an error of the plugin."""
 
     def call() -> JsonObject:
         answer = load_reference(one.item.call)(engine, arguments)
@@ -231,7 +231,7 @@ def _describe_origin(tool: Tool) -> JsonObject:
     kept: JsonObject = {key: value for key, value in tool.meta.items() if key not in replaced}
     origin: JsonObject = {key: kept[key] for key in _ORIGIN if key in kept}
     if origin:
-        # The tool comes from another gateway: keep that one's metadata.
+        # The tool comes from another gateway: keep its metadata.
         kept["behind"] = {**origin, **({"behind": kept["behind"]} if "behind" in kept else {})}
     kept |= {"toolId": tool.id, "toolName": tool.name, "sourceId": tool.source_id}
     return hints_json(tool.hints) | kept
@@ -291,7 +291,7 @@ class VisibleTools:
     def page(self, cursor: str | None) -> tuple[list[JsonObject], str | None]:
         """Return the tools after *cursor*, and the cursor of the next page.
 
-        Raises `LookupError` where the cursor is invalid.
+        Raises `LookupError` if the cursor is invalid.
         """
         named = ((str(one["name"]), one) for one in self._list_after(cursor))
         return cut_page(named, _PAGE_BYTES)
@@ -331,7 +331,7 @@ def meta_tools(
 ) -> dict[str, JsonObject]:
     """Return the meta-tools as `tools/list` has them, by name.
 
-    Of the *kinds* `prompts`, `resources` and `skills`, there are some.
+    The gateway has items of the *kinds*, among `prompts`, `resources` and `skills`.
     """
     everyday = _OF_FOUND if serving.expose is Exposure.FOUND else serve.EVERYDAY
     graph = serve.GRAPH_TOOLS if serving.graph_tools else ()
@@ -384,13 +384,13 @@ class CatalogueState:
     def source_ids(self, names: Iterable[str]) -> list[str]:
         """Return the ids of the sources called *names*, as descriptions write them or in full.
 
-        A name of no source stays as it is.
+        Unknown names stay as they are.
         """
         named = [*names]
         if self.snapshot is None or not named:
             return named
         ids = self.snapshot.engine.index.source_ids
-        # Descriptions name a server as the configuration does, which its tools need not.
+        # Descriptions name a server as the configuration does; its tools may differ.
         owners = self.snapshot.built.owners.items()
         written = {source_name(owner.id).casefold(): key[0] for key, owner in owners}
         written |= {source_name(one).casefold(): one for one in ids}
@@ -425,7 +425,7 @@ class CatalogueState:
                 first[name] = {**wire, "description": description(name, context, Exposure.FOUND)}
             elif name not in hidden:
                 first[name] = wire
-        shown = {**self.listing.tools}  # those that are pinned
+        shown = {**self.listing.tools}  # the pinned tools
         for name in found:
             tool = ListedTool(known[name]) if name in known else self.direct(name)
             if tool is not None and name not in shown:
@@ -450,7 +450,7 @@ class Catalogue:
 
     async def latest(self) -> CatalogueState:
         """Return the current state, after the sources have been read once."""
-        if self._stated is None:  # before servers are waited for
+        if self._stated is None:  # before waiting for servers
             await self._read_stated()
         snapshot = await self._gateway.snapshot()
         if self._is_known(snapshot):
@@ -517,7 +517,7 @@ class Catalogue:
         return InstructionsContext.make(tools, names, can_call=can_call, about=about)
 
     def _find_pinned(self, snapshot: Snapshot) -> tuple[list[Tool], tuple[Diagnostic, ...]]:
-        """Return the pinned tools, and diagnostics of those that cannot be listed."""
+        """Return the pinned tools, and diagnostics of pinned tools that cannot be listed."""
         found: dict[str, Tool] = {}
         noticed: list[Diagnostic] = []
         for name in self._serving.pins:

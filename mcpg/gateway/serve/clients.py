@@ -188,7 +188,7 @@ class FoundTools:
     def add(self, names: Iterable[str], exists: Callable[[str], bool]) -> bool:
         """Add the tools found by a search, best first; return whether the list has changed.
 
-        Names beyond the maximum, and of no tool that *exists* and can be listed, are ignored.
+        Ignore names beyond the maximum, and names without a tool that *exists* and can be listed.
         """
         new = [*islice((name for name in dict.fromkeys(names) if exists(name)), MOST_FOUND)]
         if not new:
@@ -203,14 +203,14 @@ class FoundTools:
         return self._listed != before
 
     def note_call(self, name: str) -> None:
-        """Note that a tool is called, so that others make room before it."""
+        """Record that a tool is called, so that others make room before it."""
         if name in self._recent:
             self._recent[name] = self._recent.pop(name)
 
 
 @dataclass(slots=True)
 class ClientView:
-    """What a client sees of the tools.
+    """The tools that a client sees.
 
     Attributes:
         found: The tools that its searches have found; `None` for a client that cannot be
@@ -230,9 +230,9 @@ class ClientView:
 
 
 def found_names(name: str, result: JsonObject) -> list[str]:
-    """Return what the *result* of calling the tool *name* lets its client see, best first.
+    """Return the tools that the *result* of the tool *name* lets its client see, best first.
 
-    A search finds its matches and what they require to run first. The tools that read resources
+    A search finds its matches and their prerequisites. The tools that read resources
     and prompts are found with the first resource, prompt, link, or result that is cut.
     """
     if name != SEARCH:
@@ -291,8 +291,8 @@ def check_capability(
 class _UnreadNotifications:
     """The notifications that a client has yet to read, each of which takes some room.
 
-    The same change is announced once, whatever the room. Others are dropped if there is none left,
-    so that a client that has stopped reading takes no more memory.
+    The same change is announced once, regardless of room. Others are dropped if no room is left, so
+    that a client that has stopped reading takes no more memory.
     """
 
     _changes: set[tuple[str, str] | None] = field(default_factory=set)
@@ -333,7 +333,7 @@ class Client:
     _unread: _UnreadNotifications = field(default_factory=_UnreadNotifications)
 
     async def ask(self, method: str, params: JsonObject) -> JsonObject:
-        """Return its response to a request that belongs to none of its own."""
+        """Return its response to a request that does not belong to a request of its own."""
         check_capability(self.connection.client_capabilities, method, params)
         return await self.connection.send_raw_request(method, params or None)
 
@@ -366,7 +366,7 @@ class Clients:
     Attributes:
         left: Called with each client that leaves.
         listen: Serves subscriptions.
-        group: Runs what notifies clients, so that none waits for another that does not read.
+        group: Runs notifications, so that no client waits for another that does not read.
     """
 
     def __init__(self, left: Callable[[Client], None]) -> None:
@@ -375,7 +375,7 @@ class Clients:
         self._bus = subscriptions.InMemorySubscriptionBus()
         self._clients: dict[int, Client] = {}
         # Over standard input and output there is one client; over HTTP, later versions of the
-        # protocol have nothing by which a client is recognized.
+        # protocol do not identify a client.
         self._only, self._strangers = ClientView(FoundTools()), ClientView(None)
         self.listen = subscriptions.ListenHandler(self._bus, max_subscriptions=_MOST_LISTENERS)
 

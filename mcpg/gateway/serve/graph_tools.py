@@ -95,7 +95,7 @@ class GraphTools:
         return await self._answer(work)
 
     async def _answer(self, work: Callable[[Snapshot], Iterator[JsonObject]]) -> JsonObject:
-        """Return the first answer that fits of those that *work* finds in the latest snapshot."""
+        """Return the first answer that fits among the answers of *work* on the latest snapshot."""
         known = await self.catalogue.latest()
         assert known.snapshot is not None  # noqa: S101 - the latest has one
         snapshot, room = known.snapshot, self.serving.answer_bytes

@@ -84,7 +84,7 @@ class _RequestKind(Enum):
 
 
 class AccessCheck:
-    """Middleware that refuses requests which break the rules."""
+    """Middleware that refuses requests that break the rules."""
 
     def __init__(self, app: ASGIApp, rules: AccessRules, body_bytes: int = _BODY_BYTES) -> None:
         self._app = app
@@ -317,7 +317,7 @@ async def serve_http(
 
 
 def _find_domain(http: HttpOptions) -> str:
-    """Return the name that identifiers begin with: the first host that clients may name."""
+    """Return the start of identifiers: the first host that clients may name."""
     return next((host.partition(":")[0] for host in http.rules.hosts), LOOPBACK[1])
 
 

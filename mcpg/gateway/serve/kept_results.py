@@ -1,4 +1,4 @@
-"""Results that exceed the limit of a response, kept for a while to be read on in parts."""
+"""Results that exceed the limit of a response, kept for a while to be read in parts."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ class _KeptResult:
 class ResultStore:
     """Results by their addresses, each for the session that called.
 
-    It is bounded: the results of a session make room for later ones of it, and those that were read
-    longest ago for others. May be shared between threads.
+    It is bounded: a session's results make room for its later results, and the results that were
+    read longest ago for other sessions. May be shared between threads.
 
     Attributes:
         clock: Returns the time in seconds.

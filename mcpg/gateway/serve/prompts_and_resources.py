@@ -65,7 +65,7 @@ class ItemMatch:
     Attributes:
         kind: `prompts`, `resources` or `templates`.
         item: It as clients see it in a list.
-        score: The probability that it is the right one, as for tools.
+        score: The probability that it fits, as for tools.
     """
 
     kind: str
@@ -88,7 +88,7 @@ class PrimitiveIndex:
             meta: Any = item["_meta"]
             source, name, number = str(meta["sourceId"]), str(item["name"])[:_TEXT], 1
             unique = name
-            while (source, unique) in self._items:  # numbered where another has both
+            while (source, unique) in self._items:  # numbered if another has both
                 number += 1
                 unique = f"{name} {number}"
             self._items[source, unique] = kind, item
@@ -105,7 +105,7 @@ class PrimitiveIndex:
 
     @property
     def kinds(self) -> frozenset[str]:
-        """The kinds of which there are any: `prompts`, `resources` and `skills`."""
+        """The kinds that have items, among `prompts`, `resources` and `skills`."""
         known = self.directory
         items: dict[str, Any] = {"prompts": known.prompts, "skills": self._skills}
         items["resources"] = known.resources or known.templates
@@ -116,7 +116,7 @@ class PrimitiveIndex:
         return self._engine is None or is_brief_search(self._engine, query, sources=sources)
 
     def search(self, query: str, limit: int, sources: Sequence[str] = ()) -> list[ItemMatch]:
-        """Return the best matches for *query*, those that are likely enough to be right.
+        """Return the best matches for *query* that are likely enough to be right.
 
         They come from sources with the ids *sources*; none for all.
         """
@@ -479,7 +479,7 @@ class PrimitiveHandlers:
                 self.unwatch()
 
     async def watch(self) -> None:
-        """Subscribe to the resources that clients have subscribed to, and to no others."""
+        """Subscribe to exactly the resources that clients have subscribed to."""
         async with self._watching:  # later work has the later subscriptions
             self._listened = +self._listened
             uris = {uri for client in self.clients for uri in client.uris}
@@ -493,7 +493,7 @@ class PrimitiveHandlers:
         await self.clients.notify_updated(frozenset(filter(None, shown)))
 
     async def wait_for_files(self) -> None:
-        """Wait a while for the first index, without which the skills of bundles are not known."""
+        """Wait a while for the first index, without which the skills of bundles are unknown."""
         if self.gateway.reads_files:
             with anyio.move_on_after(_PATIENCE):
                 await self.gateway.snapshot()

@@ -53,7 +53,7 @@ class Registry:
         ]
 
     async def search(self, request: Request) -> JSONResponse:
-        """Return the servers that a request asks for."""
+        """Return the requested servers."""
         try:
             asked = parse_request(json.loads(await request.body()))
         except RequestError as fault:

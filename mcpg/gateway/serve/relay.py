@@ -36,7 +36,7 @@ class _InterruptibleCall(RequestCaller):
 
     Attributes:
         scope: Cancels its work.
-        result: What came of its work, `None` before.
+        result: The outcome of its work, `None` before.
         questions: The question that waits for an answer, by a key of its own.
         turn: Set when there is a question or a result.
     """
@@ -83,7 +83,7 @@ class PendingCalls:
     ) -> JsonObject:
         """Return the result of *work*, or a result that requires input.
 
-        The work gets the caller; it is left out where the request of *context* repeats another.
+        The work gets the caller; it is left out if the request of *context* repeats another.
         """
         params = context.params or {}
         call = self._parked.pop(str(params.get("requestState")), None)
@@ -121,7 +121,7 @@ class PendingCalls:
     async def _run(
         self, call: _InterruptibleCall, work: Callable[[Any], Awaitable[JsonObject]]
     ) -> None:
-        """Run a call; its result is kept for a while where the client has yet to come back."""
+        """Run a call; its result is kept for a while if the client has yet to come back."""
         try:
             with call.scope:
                 call.result = await work(call)

@@ -124,7 +124,7 @@ class GatewayServer:
             on_list_tools=self._list,
             on_call_tool=cast("Any", self._call),
             on_subscriptions_listen=self._clients.listen,
-            get_tool_input_schema=lambda name: (  # noqa: PLW0108 - what is known by then
+            get_tool_input_schema=lambda name: (  # noqa: PLW0108 - the value by then
                 self._catalogue.known.listing.input_schema(name)
             ),
         )
@@ -141,11 +141,11 @@ class GatewayServer:
             self.sdk.middleware.append(self._log_request)
 
     def narrow(self, *views: View) -> GatewayServer:
-        """Return a server of what all *views* show of the gateway."""
+        """Return a server of the part of the gateway that all *views* show."""
         return GatewayServer(self._gateway.narrow(*views), self._serving, self.relay)
 
     async def engine(self) -> Engine:
-        """Return the engine of what clients of this server see."""
+        """Return the engine of the tools that clients of this server see."""
         return (await self._gateway.snapshot()).engine
 
     @asynccontextmanager
@@ -203,7 +203,7 @@ class GatewayServer:
 
     def _report(self, *crashes: Diagnostic) -> None:
         if self._serving.on_diagnostics is not None:
-            # Views over HTTP have the same pins, which need not be in all of them.
+            # Views over HTTP have the same pins, even if they lack the tools.
             pins = () if self._is_view else self._catalogue.known.diagnostics
             known = (*self._gateway.diagnostics, *pins)
             self._serving.on_diagnostics((*known, *self._dropped, *crashes))
@@ -249,7 +249,7 @@ class GatewayServer:
                     self._wake()
 
     async def _meet(self, ctx: Context, call_next: CallNext) -> HandlerResult:
-        """Learn from the first request which versions of the protocol an only client speaks."""
+        """Learn from the first request which versions of the protocol the only client speaks."""
         if not self._met.is_set():
             is_later = ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
             if not self.relay.has_many:
@@ -321,7 +321,7 @@ class GatewayServer:
         ends = anyio.current_time() + patience
         known = await self._catalogue.within(patience)
         if known.snapshot is not None and not self._read.is_set():
-            # Many clients list once and heed no notification: they would never see the tools for
+            # Many clients list once and ignore notifications: they would never see the tools for
             # prompts and resources.
             left = ends - anyio.current_time()
             with anyio.move_on_after(min(_PRIMITIVES_PATIENCE, left)):
@@ -438,7 +438,7 @@ _STDIN, _STDOUT, _STDERR = 0, 1, 2
 _GRACE = 5.0
 # A pipe that is ready has room for so many bytes.
 _ROOM = getattr(select, "PIPE_BUF", 0)
-# Errors of handing a line to an event loop that is closing or closed.
+# Errors when a line is passed to an event loop that is closing or closed.
 _LOOP_CLOSED = (
     RuntimeError,
     OSError,
@@ -475,7 +475,7 @@ async def serve_stdio(served: GatewayServer) -> None:
 def claim_stream(stream: int) -> Iterator[int]:
     """Yield a duplicate of standard input or output, which only we use meanwhile.
 
-    Any other reader gets the end of the file, and what others print goes to standard error.
+    Any other reader gets the end of the file, and prints of others go to standard error.
     """
     kept = os.dup(stream)
     if stream == _STDIN:
@@ -493,7 +493,7 @@ def claim_stream(stream: int) -> Iterator[int]:
 
 @dataclass(slots=True)
 class _DescriptorWriter:
-    """Writes messages to a file descriptor, without blocking where the system has `poll`."""
+    """Writes messages to a file descriptor, without blocking if the system has `poll`."""
 
     descriptor: int
     _waiting: bytes = b""
