@@ -117,7 +117,7 @@ class ServerState:
         self.scope = decide_scope(self.server).scope
 
     def update(self, listing: ServerTools) -> bool:
-        """Record the tools of *listing*; return whether they differ from those before."""
+        """Record the tools of *listing*; return whether they differ from the previous tools."""
         names: set[str] = set()
         for tool in listing.tools:
             execution = tool.get("execution") if isinstance(tool, dict) else None
@@ -266,7 +266,7 @@ class Sessions:
                 return await tasks.__aexit__(kind, fault, trace)
         except BaseExceptionGroup as raised:
             if raised.exceptions == (fault,):
-                return False  # the caller's own, as it was
+                return False  # the caller's own, unchanged
             raise
         finally:
             self._groups.kill()
@@ -351,7 +351,7 @@ class Sessions:
         )
 
     async def capabilities(self, server: Server) -> JsonObject:
-        """Return what a server declares that it can do."""
+        """Return the declared capabilities of a server."""
         with _for_all():
             return await self._exchange(
                 server, lambda connection, _: connection.capabilities(), self._live.timeout, None
@@ -366,7 +366,7 @@ class Sessions:
                     await connection.notify(ROOTS_CHANGED)
 
     def watch(self, server: Server, uris: frozenset[str], by: object = None) -> None:
-        """Subscribe to *uris* of a server for as long as it is connected, and withdraw others.
+        """Subscribe to *uris* of a server while it is connected, and withdraw others.
 
         Subscriptions *by* others stay.
         """
@@ -374,7 +374,7 @@ class Sessions:
         self._update_watches()
 
     def log(self, level: str | None) -> None:
-        """Request log messages of at least *level*, `None` for what servers send unasked."""
+        """Request log messages of at least *level*, `None` for the servers' defaults."""
         self._log_level = level
         self._update_watches()
 
@@ -416,7 +416,7 @@ class Sessions:
         raise CallError(FaultCode.TIMED_OUT, connection.timed_out(granted))
 
     async def _learn(self, connection: ServerConnection, work: Awaitable[_T]) -> _T:
-        """Return the result of *work* with a connection, and record what the connection shows."""
+        """Return the result of *work* with a connection, and record facts that it shows."""
         known = self._state(connection.server)
         is_reached = False
         try:
@@ -445,9 +445,9 @@ class Sessions:
     ) -> ServerConnection:
         """Return the connection to a server, which may still be opening.
 
-        One is shared by all that need none of their own, except that a server that speaks the older
-        and the later versions of the protocol has one for clients of each: its tools may need what
-        only these have.
+        All sessions share a connection unless they need their own. A server of both older and later
+        versions of the protocol has a connection for clients of each, because its tools may need
+        features of these clients.
         """
         mode = self._mode(server)
         client = self._own_client(server, mode)
@@ -519,7 +519,7 @@ class Sessions:
         return caller.client if is_own or known.asks_one or assigns else None
 
     def _check_room(self, server: Server, client: Hashable) -> None:
-        """Check that not too many have a connection of their own for *client* to have one, too."""
+        """Check that few enough clients have connections of their own for *client* to get one."""
         own = [one for one in self._connections if one.client is not None and one.is_usable]
         others = {one.client for one in own if one.server == server} - {client}
         for name, count, most in (
@@ -568,7 +568,7 @@ class Sessions:
             raise
 
     async def _give_roots(self, connection: ServerConnection, underway: PendingRequest) -> None:
-        """Ask a client for its roots that can only be asked during a call, such as this one."""
+        """Request the roots of a client that can only be asked during a call, such as this."""
         known = self._state(connection.server)
         caller = underway.caller
         if self.host is None or self.host.has_many or not known.owes_roots:
@@ -612,9 +612,9 @@ class Sessions:
                         self._relists.start_soon(self._relist, one.server)
 
     async def _relist(self, server: Server) -> None:
-        """List the tools of *server* again over the connection that there is.
+        """List the tools of *server* again over the existing connection.
 
-        To an address, a new one is opened if that is lost.
+        For an address, a new connection is opened if that is lost.
         """
         seconds = self._live.timeout
         self._state(server).due = anyio.current_time() + self._choose_period(0.0)  # if it fails
@@ -659,7 +659,7 @@ class Sessions:
                 self.crashed(error(Code.SOURCE_LOAD_FAILED, connection.crash, place))
 
     async def _end_idle(self, connection: ServerConnection) -> None:
-        """End the connection of a session that has had no request for long."""
+        """End the connection of a session after a long time without requests."""
         while connection.is_usable:
             left = connection.idle_since + self._limits.session_seconds - anyio.current_time()
             if left <= 0:

@@ -82,7 +82,7 @@ def _find_name(uri: JsonValue) -> str:
 
 
 def _split_address(uri: JsonValue) -> list[str]:
-    """Return the segments of an address, decoded; raises `ValueError` for those that lead out."""
+    """Return the decoded segments of an address; raises `ValueError` if they lead out."""
     if not isinstance(uri, str) or len(uri) > _LONGEST_URI:
         raise ValueError(f"an address is not a text of at most {_LONGEST_URI:,} characters")
     matched = _ADDRESS.fullmatch(uri)
@@ -214,7 +214,7 @@ def make_content(data: bytes, path: str, uri: str) -> JsonObject:
 
 
 def move_entry(skill: JsonObject, prefix: str) -> JsonObject:
-    """Return a skill with *prefix* before the addresses of it and its files."""
+    """Return a skill with *prefix* before its address and its files' addresses."""
     if not prefix:
         return skill
     files: Any = skill["resources"]
@@ -231,7 +231,7 @@ def find_folders(uri: str) -> Iterator[str]:
 
 
 def fold(uri: str) -> str:
-    """Return *uri* as it is compared: clients may decode addresses and change their case."""
+    """Return *uri* for comparison: clients may decode addresses and change their case."""
     return unquote(uri).casefold()
 
 

@@ -70,7 +70,7 @@ class Snapshot:
 
     @property
     def is_early(self) -> bool:
-        """Whether its tools are those that servers had before this gateway was opened."""
+        """Whether its tools are from lists before this gateway was opened."""
         return self.version == _EARLY
 
     @cached_property
@@ -294,9 +294,9 @@ class IndexManager:
         return snapshot
 
     async def early(self) -> Snapshot | None:
-        """Return a snapshot of tools that servers had before, until the first one is built.
+        """Return a snapshot of the servers' previous tools, until the first one is built.
 
-        It begins to build that one. `None` if there is a newer one, or nothing is known.
+        It begins that build. Return `None` if there is a newer snapshot, or nothing is known.
         """
         if self._snapshot is not None or self.listings is None:
             return None
@@ -404,7 +404,7 @@ class IndexManager:
         if self._snapshot is not None:
             present = {tool.id: tool for tool in self._snapshot.catalog.tools}
             gone = (item for item in self._named.items() if item[0] not in present)
-            # A server that renames its tools again and again fills no memory.
+            # A server that keeps renaming its tools must not fill the memory.
             self._named = present | dict(islice(gone, _MOST_GONE))
         return tuple(self._named.values())
 

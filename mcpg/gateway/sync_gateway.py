@@ -80,7 +80,7 @@ class SyncGateway:
             stack.enter_context(portal.wrap_async_context_manager(self._gateway))
             self._opened = portal, stack.pop_all()
         self._process = os.getpid()
-        # A thread cannot be joined any more once the interpreter takes the module apart.
+        # A thread cannot be joined once the interpreter clears the module.
         atexit.register(self.__exit__, None, None, None)
         return self
 
@@ -96,7 +96,7 @@ class SyncGateway:
         atexit.unregister(self.__exit__)
         portal, stack = opened
         if self._process != os.getpid():
-            # Its thread has stayed in the parent process: nothing waits for it then.
+            # Its thread is in the parent process: do not wait for it.
             with suppress(StopIteration, RuntimeError):
                 portal.stop().send(None)
             return None

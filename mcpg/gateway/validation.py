@@ -1,7 +1,7 @@
 """Validation of values by untrusted JSON Schemas, bounded in time and memory, and faults in words.
 
-The library counts no steps, so they are estimated beforehand: how many a part of a value takes in
-the worst case. Its regular expressions take a time that is linear in the text.
+The library does not count steps, so mcpg estimates the worst case for each part of a value
+beforehand. The library's regular expressions take a time that is linear in the text.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _MAX_SCHEMA_DEPTH, _MAX_VALUE_DEPTH = 60, 60
 _MAX_PARTS = 1_000_000
 # Levels of keywords; a stack of 512 KB has room for twice as many.
 _MAX_LEVELS = 400
-# A step takes about 5 ns, and what can become an error as many as this.
+# A step takes about 5 ns, and a possible error this many steps.
 _STEPS_OF_ERROR = 8
 _MAX_STEPS = 100_000_000
 # All errors are made at once, each with a copy of the value.
@@ -55,8 +55,8 @@ _MAPS |= {"patternProperties", "properties"}
 _UNCHECKED = frozenset(
     (
         *("contentEncoding", "contentMediaType", "contentSchema"),
-        *("unevaluatedItems", "unevaluatedProperties"),  # these look into everything again
-        # Every part is of the draft of the whole, and references are pointers into that.
+        *("unevaluatedItems", "unevaluatedProperties"),  # these examine everything again
+        # Every part has the draft of the whole schema, and references are pointers into that.
         *("$schema", "$vocabulary", "$id", "$anchor", "$dynamicAnchor", "$recursiveAnchor"),
     )
 )
@@ -164,9 +164,9 @@ class _Compiled:
     has_alternatives: bool
 
     def estimate(self, extent: _Extent, characters: int | None = None) -> float:
-        """Return the steps that values of *extent* take, infinitely many for those too large.
+        """Return the steps for values of *extent*, infinitely many for values that are too large.
 
-        As many *characters* are looked at, `None` for those that patterns are.
+        Patterns examine the number of *characters*, `None` for the characters of *extent*.
         """
         if extent.parts > _MAX_PARTS:
             return math.inf
@@ -180,13 +180,13 @@ class BoundedValidator:
 
     Attributes:
         patterns: The number of regular expressions that it checks.
-        schema: What it checks of the schema; the paths of errors lead into it.
+        schema: The part of the schema that it checks; paths of errors refer to it.
     """
 
     def __init__(self, schema: JsonObject) -> None:
         """Make a validator of *schema*, of any draft since 4; references are pointers into it.
 
-        Whatever is raised, the schema is invalid or too large, or a reference leads nowhere.
+        Any exception means that the schema is invalid or too large, or a reference is broken.
         """
         extent = _measure(schema, _MAX_NODES)
         is_small = extent.parts <= _MAX_NODES and extent.characters <= _MAX_CHARS
@@ -198,10 +198,10 @@ class BoundedValidator:
         self._without_patterns = None if self._whole.patterns else self._whole
 
     def errors(self, value: JsonValue) -> list[ValidationError]:
-        """Return the errors of *value*; formats are not checked. A schema makes it raise anything.
+        """Return the errors of *value*, without formats. A schema can make it raise any exception.
 
-        There are none where the check takes too long, and at most one where there may be too many.
-        Patterns are not checked where they would take too long.
+        It returns none if the check takes too long, and at most one if there may be too many.
+        Patterns that would take too long are not checked.
         """
         extent = _measure(value, _MAX_PARTS)
         chosen = self._choose(extent)
@@ -227,7 +227,7 @@ class BoundedValidator:
             return True
 
     def accepts_at_once(self, value: JsonValue) -> bool:
-        """Return whether a few steps show that *value* is valid; other values may be, too."""
+        """Return whether a few steps show that *value* is valid; other values may also be valid."""
         extent = _measure(value, _FEW_PARTS)
         is_quick = extent.parts <= _FEW_PARTS and self._whole.estimate(extent) <= _FEW_STEPS
         try:
@@ -236,7 +236,7 @@ class BoundedValidator:
             return False
 
     def _choose(self, extent: _Extent) -> _Compiled | None:
-        """Return what checks values of *extent*, `None` where that takes too long."""
+        """Return the check for values of *extent*, `None` if that takes too long."""
         if self._whole.estimate(extent) <= _MAX_STEPS:
             return self._whole
         if self._without_patterns is None:
@@ -302,7 +302,7 @@ def _adapt_patterns(schema: dict[str, Any], *, has_patterns: bool) -> None:
     """Keep the patterns of *schema* that can be run; its check refuses other types than text."""
 
     def adapt(pattern: str) -> str:
-        # The words that a boundary bounds are of ASCII in ECMA-262.
+        # Word boundaries of ECMA-262 only consider ASCII.
         tokens = _TOKEN.findall(pattern)
         return "".join(f"(?-u:{one})" if one in _BOUNDARIES else one for one in tokens)
 
@@ -430,7 +430,7 @@ def are_patterns_valid(schema: JsonValue) -> bool:
 def bounded_validator(schema: JsonObject) -> BoundedValidator | None:
     """Return a validator for *schema*, the same for the same object as long as it is in use.
 
-    It is `None` where the schema is too large or not usable.
+    It is `None` if the schema is too large or not usable.
     """
     known = _latest.get(id(schema))
     if known is None:
@@ -456,7 +456,7 @@ _latest_lock = threading.Lock()
 def accepts_at_once(schema: JsonObject, value: JsonValue) -> bool:
     """Return whether a few steps show that *value* is valid.
 
-    The validator of *schema* is not made for it: that may take its time.
+    The validator of *schema* is not made for it, since that may take long.
     """
     _, validator = _latest.get(id(schema), (schema, None))
     return validator is not None and validator.accepts_at_once(value)
@@ -494,7 +494,7 @@ _RULES = {
 
 
 def as_json(arguments: Mapping[str, JsonValue]) -> JsonObject | Fault:
-    """Return *arguments* as plain JSON, or the fault of those that are not JSON."""
+    """Return *arguments* as plain JSON, or a fault if they are not JSON."""
     try:
         plain: JsonObject = json.loads(json.dumps(dict(arguments), allow_nan=False))
     except (TypeError, ValueError, RecursionError):
@@ -510,9 +510,9 @@ def as_json(arguments: Mapping[str, JsonValue]) -> JsonObject | Fault:
 
 
 def check_arguments(schema: JsonObject, arguments: JsonObject) -> tuple[Fault, ...]:
-    """Return up to 20 faults of *arguments*; none where *schema* is not usable.
+    """Return up to 20 faults of *arguments*; none if *schema* is not usable.
 
-    The schema may be of any draft; formats are not checked, and references lead nowhere outside.
+    The schema may have any draft; formats and external references are ignored.
     """
     if schema.get("type", "object") not in ("object", ["object"]):
         return ()
@@ -535,7 +535,7 @@ _ADDITIONAL = ["additionalProperties"]
 
 
 class _FaultyPart:
-    """The part of the arguments in which an error is, and of the schema by which it is one."""
+    """The part of the arguments with an error, and the part of the schema that it violates."""
 
     def __init__(self, error: ValidationError, schema: JsonObject, arguments: JsonObject) -> None:
         error = _find_innermost(error)
@@ -605,7 +605,7 @@ class _FaultyPart:
         if rule == "falseSchema":
             return "is not allowed", ""
         if rule == "pattern":
-            limit = re.sub(r"\(\?-u:(\\[bB])\)", r"\1", limit)  # as it was given
+            limit = re.sub(r"\(\?-u:(\\[bB])\)", r"\1", limit)  # unchanged
         if rule in _RULES:
             return _RULES[rule].format(_short(limit)), ""
         return f"does not meet {_short(str(rule))} of the tool's schema", ""
@@ -622,7 +622,7 @@ class _FaultyPart:
 
 
 def _find_innermost(error: ValidationError) -> ValidationError:
-    """Return the error in the alternative that is meant, if only one can be."""
+    """Return the error in the intended alternative, if only one is possible."""
     kind = error.kind
     if not isinstance(kind, ValidationErrorKind.AnyOf | ValidationErrorKind.OneOfNotValid):
         return error

@@ -42,7 +42,7 @@ _LISTED = (ItemKind.PROMPT, ItemKind.RESOURCE, ItemKind.SKILL)
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Conditions on items, each a list of names or globs, in any case; an empty list is none.
+    """Conditions on items, each a list of names or globs, in any case; empty for no condition.
 
     Attributes:
         servers: Ids of sources, and source ids of tools in files.
@@ -86,7 +86,7 @@ def _is_any(names: Iterable[str], patterns: Sequence[str]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What the clients of a gateway see of it.
+    """The part of a gateway that its clients see.
 
     An item is shown if it meets every condition of *allow*, none of *deny*, and the others.
 
@@ -163,7 +163,7 @@ class View:
         return self.shows_server(*names) and (has_tools or any(others))
 
     def is_sure_to_show(self, source: Source) -> bool:
-        """Return whether *source* is shown whatever tools it has, or the view itself names it."""
+        """Return whether *source* is shown regardless of its tools, or the view itself names it."""
         names, allow = name_server(source), self.allow
         is_open = not (allow.tools or allow.categories or self.read_only)
         others = map(self.shows_kind, _LISTED)
@@ -173,7 +173,7 @@ class View:
 
 
 def name_server(source: Source) -> tuple[str, ...]:
-    """Return the id of *source*, and the name that the configuration gives to its server."""
+    """Return the id of *source*, and its server's name in the configuration."""
     name = source.server.name if isinstance(source, ServerSource) else None
     return (source.id,) if name is None else (source.id, name)
 
@@ -181,9 +181,9 @@ def name_server(source: Source) -> tuple[str, ...]:
 def report_unmatched(
     view: View, tools: Sequence[Tool], servers: Iterable[str], unread: Collection[str]
 ) -> Iterator[Diagnostic]:
-    """Yield a warning for each name in *view* of nothing among *tools* and *servers*.
+    """Yield a warning for each name in *view* that matches none of *tools* and *servers*.
 
-    Names of what the *unread* servers may have are not reported.
+    Names that may match items of the *unread* servers are not reported.
     """
     servers = {*servers, *unread, *(one.source_id for one in tools)}
     categories = {name for one in tools for name in one.hints.categories}
@@ -208,7 +208,7 @@ def _report_name(view: View, kind: str, name: str) -> Diagnostic:
 
 @dataclass(frozen=True, slots=True)
 class ShownItems:
-    """What views show of an index.
+    """The part of an index that views show.
 
     Attributes:
         tools: The tools, by identity.
@@ -220,7 +220,7 @@ class ShownItems:
 
 
 def is_shown_whole(reading: SourceReading, shown: ShownItems, views: Iterable[View]) -> bool:
-    """Return whether views show all that a source has."""
+    """Return whether views show all items of a source."""
     tools = reading.batch.tools
     is_named = all(view.may_name(reading.source) for view in views)
     has_others = reading.batch.documents or reading.batch.bundles or reading.batch.rules

@@ -38,7 +38,7 @@ _LONGEST_ANSWER = 262_144
 class Normalizer(Protocol):
     """Rewrites queries in English.
 
-    One with a time limit of its own has it as an attribute `seconds`.
+    A class with a time limit of its own has it as an attribute `seconds`.
     """
 
     @property
@@ -51,7 +51,7 @@ class Normalizer(Protocol):
 
 @dataclass(eq=False)
 class FunctionNormalizer:
-    """A host's own function as a normaliser.
+    """A host's own function as a normalizer.
 
     Attributes:
         fingerprint: Identifies the function; differs if its answers would.
@@ -71,7 +71,7 @@ class _ChatModel:
 
     Attributes:
         fingerprint: Endpoint, model, and a number that changes with the instructions.
-        seconds: How long an answer may take.
+        seconds: The maximum time of an answer.
     """
 
     _WORK = "chat"
@@ -145,7 +145,7 @@ class ChatNormalizer(_ChatModel):
 
 
 class RerankCandidate(NamedTuple):
-    """A tool as a reranker gets it; all texts except the id are untrusted.
+    """A tool for a reranker; all texts except the id are untrusted.
 
     Attributes:
         id: The id of the tool.
@@ -163,7 +163,7 @@ class RerankCandidate(NamedTuple):
 class Reranker(Protocol):
     """Ranks tools that a search has found.
 
-    One with a time limit of its own has it as an attribute `seconds`.
+    A class with a time limit of its own has it as an attribute `seconds`.
     """
 
     def rerank(self, query: str, candidates: Sequence[RerankCandidate]) -> Sequence[str]:

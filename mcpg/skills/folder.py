@@ -45,7 +45,7 @@ class SkillFile:
         path: Its path in the folder of the skill, with `/`.
         size: Its bytes.
         digest: `sha256:` and the digest of its bytes in hexadecimal digits.
-        content: Its bytes, `None` where only size and digest are known.
+        content: Its bytes, `None` if only size and digest are known.
     """
 
     path: str
@@ -61,7 +61,7 @@ class Skill:
     Attributes:
         name: The name in its front matter, else the name of its folder.
         description: The description in its front matter, "" for none.
-        frontmatter: The front matter of its `SKILL.md`, as it is.
+        frontmatter: The front matter of its `SKILL.md`, unchanged.
         body: The text below the front matter.
         folder: The path of its folder in the source, with `/`; "" if that is the source.
         files: All its files by path, `SKILL.md` among them.

@@ -29,10 +29,10 @@ _SHOWN = 120
 def identify_skills(pages: Iterable[ToolDocument]) -> dict[tuple[str, str], Skill]:
     """Return the skills of all *pages* by source and name.
 
-    Of another skill that has both, the source gets a number, so that none hides another.
+    The source of another skill with the same two gets a number, so that no skill hides another.
     """
     found: dict[tuple[str, str], Skill] = {}
-    # Of pages with one path, all but the first get a number at its end.
+    # Among pages with the same path, all but the first get a number at its end.
     ordered = sorted(pages, key=lambda page: (len(page.path), page.path))
     for skill in read_skills(ordered):
         source, number = skill.source_id, 1
@@ -47,9 +47,9 @@ def identify_skills(pages: Iterable[ToolDocument]) -> dict[tuple[str, str], Skil
 
 
 def make_tools(skills: Iterable[Skill]) -> tuple[Tool, ...]:
-    """Return *skills* as what an index ranks, with ids, in order of these.
+    """Return *skills* as items for the ranking of an index, sorted by id.
 
-    The names of files rank as what a server claims of a tool.
+    The names of files rank like a server's claims about a tool.
     """
     tools = [
         Tool(
@@ -101,7 +101,7 @@ def _list_texts(skill: Skill) -> Iterator[str]:
 
 
 def list_contents(pages: Iterable[ToolDocument]) -> Iterator[ItemContent]:
-    """Yield what the skills of *pages* consist of."""
+    """Yield the components of the skills of *pages*."""
     for (source, name), skill in identify_skills(pages).items():
         files = {one.path: one.digest for one in skill.files}
         yield ItemContent(source, f"{NAME}:{name}", skill.description, files, skill.page_place)
@@ -125,7 +125,7 @@ class Skills:
         """Return the id and the skill that *name* means: its name, `SOURCE::NAME`, or an id.
 
         Raises:
-            NotFoundError: No skill is called so, or several are.
+            NotFoundError: No skill, or more than one, has the name.
         """
         found = self._lookup.matching(name)
         if len(found) == 1:

@@ -1,4 +1,4 @@
-"""What `mcpg lint` checks of skills beyond what it checks of tools."""
+"""Checks of `mcpg lint` for skills, besides its checks for tools."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def _check_text(tool: Tool, text: ToolText, *, is_prose: bool) -> Iterator[Findi
         if found.code not in (_ORDERS, _HTML):
             yield found
     if is_prose:
-        # Of the same length, so that places stay.
+        # The same length keeps places valid.
         bare = _CODE.sub(lambda code: re.sub(r"[^\n]", " ", code[0]), text.text)
         for found in find_poisoning(tool, text._replace(text=bare)):
             if found.code == _HTML:

@@ -45,7 +45,7 @@ _FENCE = "```"
 def write_skill_page(skill: Skill) -> SourceDocument:
     """Return the page of a *skill*; equal skills give equal pages.
 
-    Files are JSON on one line each, so that no text of theirs is read as part of the page.
+    Files are JSON on one line each, so that none of their text is read as part of the page.
     """
     name = "/".join(filter(None, (skill.source_id, skill.folder or skill.name)))
     path = quote(name, safe="/ ")
@@ -78,7 +78,7 @@ def _make_records(files: Iterable[SkillFile]) -> Iterator[JsonObject]:
 
 
 def _json(value: object) -> str:
-    # Escapes keep line separators and control characters of strangers out of YAML.
+    # Escapes keep untrusted line separators and control characters out of YAML.
     return json.dumps(value, ensure_ascii=True)
 
 
@@ -88,7 +88,7 @@ def is_skill_page(document: SourceDocument) -> bool:
 
 
 def read_skill_page(page: ToolDocument) -> Skill | None:
-    """Return the skill of a *page*; `None` for another page, or a damaged one."""
+    """Return the skill of a *page*; `None` for another page, or a damaged page."""
     stated = page.further
     source, folder = stated.get(SOURCE), stated.get("folder")
     if stated.get("entry_type") != ENTRY_TYPE or not isinstance(source, str):
@@ -116,7 +116,7 @@ def read_skill_page(page: ToolDocument) -> Skill | None:
 
 
 def _read_record(record: JsonObject) -> SkillFile:
-    """Return the file of a *record*; raises `ValueError` if no skill has such a file."""
+    """Return the file of a *record*; raises `ValueError` if it is not valid in a skill."""
     path, size, digest = (record.get(name) for name in ("path", "size", "digest"))
     if not (isinstance(path, str) and _NO_NAMES.isdisjoint(path.split("/")) and path.encode()):
         raise ValueError("the path is not that of a file in the folder")

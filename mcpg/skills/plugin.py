@@ -1,4 +1,4 @@
-"""What the room of skills registers."""
+"""Registration of the package of skills."""
 
 from __future__ import annotations
 

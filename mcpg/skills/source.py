@@ -65,8 +65,8 @@ def read_folder(request: SourceRequest) -> SourceContent:
 def find_skills(root: Path, noticed: list[Diagnostic]) -> Iterator[Path]:
     """Yield the folders of skills in *root* and below, nested ones too, sorted by path.
 
-    Hidden folders are passed over. Links to folders are not followed; those that lead to a skill
-    elsewhere are *noticed*.
+    Hidden folders are skipped. Links to folders are not followed; links to a skill elsewhere are
+    added to *noticed*.
     """
     linked: list[str] = []
     found: list[Path] = []

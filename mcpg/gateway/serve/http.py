@@ -364,7 +364,7 @@ class _SignalFreeServer(uvicorn.Server):
         for listener in getattr(self, "servers", ()):  # there are none before it has begun
             listener.close()
         for connection in list(self.server_state.connections):
-            connection.transport.abort()  # requests are notified
+            connection.transport.abort()  # their requests notice this
         tasks = {*self.server_state.tasks}
         _, late = await asyncio.wait(tasks, timeout=_ABANDON) if tasks else ((), ())
         for task in late:

@@ -93,7 +93,7 @@ async def read_server_file(
     """Return a file of a server's skill as `read_skill_file` does, `None` for no such skill.
 
     Raises:
-        NotFoundError: The skill has no such file, or the server has another one than it listed.
+        NotFoundError: The skill has no such file, or the server's file differs from its entry.
         RequestError: The server responds with an error, or not at all.
     """
     entry = dict(primitives.directory.find_server_skills()).get(arguments["skillId"])
@@ -126,7 +126,7 @@ async def read_server_file(
 
 
 def _make_skill(entry: JsonObject, source: str, promises: Mapping[str, JsonObject]) -> Skill:
-    """Return the skill of a server's *entry*; of its files, sizes and digests are known."""
+    """Return the skill of a server's *entry*, with only sizes and digests of its files."""
     front: Any = entry["frontmatter"]
     found: Any = promises.items()
     files = tuple(SkillFile(path, one["size"], one["digest"]) for path, one in found)

@@ -157,7 +157,7 @@ def share(matches: Sequence[_Item], brevity: DetailLevel) -> Sequence[_Item]:
 
 
 def match_answer(match: Match, find: Find, brevity: DetailLevel) -> JsonObject:
-    """Return what a model needs to choose a match."""
+    """Return the members that a model needs to choose a match."""
     tool = find(match.tool_id)
     required = tool.required_arguments if tool is not None else ()
     left_out = len(required) - _ARGUMENTS

@@ -133,7 +133,7 @@ _OF_PLANS = frozenset(("strategy", "fusion", "lexicon", "include_disabled"))
 
 
 class MetaTools:
-    """Handles calls of meta-tools; errors are results, too."""
+    """Handles calls of meta-tools; errors are also results."""
 
     def __init__(
         self,

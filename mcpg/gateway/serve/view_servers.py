@@ -25,7 +25,7 @@ VIEW = "mcpg.view"
 
 
 class _RunningServer(NamedTuple):
-    """A server of a view, and what manages its sessions."""
+    """A server of a view, and the manager of its sessions."""
 
     server: GatewayServer
     manager: StreamableHTTPSessionManager
@@ -73,11 +73,11 @@ class ViewServers:
         await StreamableHTTPASGIApp(found.manager)(scope, receive, send)
 
     async def find_server(self, scope: Scope) -> GatewayServer:
-        """Return the server of what a request sees; raises `NotFoundError` for an unknown view."""
+        """Return the server of a request's views; raises `NotFoundError` for an unknown view."""
         return (await self._find_running(self._name_views(scope))).server
 
     def _name_views(self, scope: Scope) -> frozenset[str]:
-        """Return the names of the views that all have to show what a request sees."""
+        """Return the names of a request's views; it sees only items that all of them show."""
         named = Request(scope).headers.getlist(HEADER)
         if not {*named} <= self._views.keys() or len(named) > 1:
             raise NotFoundError("unknown view", place=HEADER)
