@@ -71,8 +71,8 @@ def make_gateway(
 ) -> Gateway:
     """Make a gateway; it starts nothing, and reads only files that were named.
 
-    No tool gets an id that is *reserved*; calls are appended to the file *record_calls*. If nothing
-    but *views* are used, sources that none of them can show are left out.
+    No tool gets an id that is *reserved*; calls are appended to the file *record_calls*. If only
+    *views* are used, sources that none of them can show are left out.
 
     Raises:
         McpgError: A named file cannot be used, or a setting is unavailable or makes no sense.

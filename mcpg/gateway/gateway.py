@@ -388,7 +388,7 @@ class Gateway:
 
     @property
     def sources(self) -> tuple[Source, ...]:
-        """The sources, in the order in which they were added; in a view, those that it may show."""
+        """The sources, in the order in which they were added; in a view, sources it may show."""
         return tuple(filter(self._is_shown, self._registry.sources))
 
     def _is_shown(self, source: Source) -> bool:
@@ -423,7 +423,7 @@ class Gateway:
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """Diagnostics of the sources, the last build, a failed newer one, and recorded calls.
 
-        In a view, they also concern what it hides.
+        In a view, they also concern hidden items.
         """
         built = self._whole.diagnostics if self._stack else ()
         built += self._primitives.directory.diagnostics if self._stack else ()
@@ -479,7 +479,7 @@ class Gateway:
     def add(self, source: Source) -> None:
         """Add a source; the next request waits for its tools.
 
-        A gateway in use reads it at once, and then calls what `on_change` has registered.
+        A gateway in use reads it at once, and then calls the callbacks of `on_change`.
 
         Raises:
             UsageError: Its id is blank or taken.
@@ -536,7 +536,7 @@ class Gateway:
         return await self._require_manager().ready()
 
     async def early_snapshot(self) -> Snapshot | None:
-        """Return the tools that servers had before, until they have responded; see `Live`."""
+        """Return the servers' previous tools, until they have responded; see `Live`."""
         return await self._require_manager().early()
 
     async def _use(self, *, for_call: bool = False) -> Snapshot:
@@ -580,7 +580,7 @@ class Gateway:
     plan = _of_engine(Engine.plan)
     route = _of_engine(route)
 
-    async def invoke(  # noqa: PLR0913 - each is an option of its own
+    async def invoke(  # noqa: PLR0913 - each is a separate option
         self,
         tool: str | None = None,
         arguments: Mapping[str, JsonValue] | None = None,
@@ -705,7 +705,7 @@ class Gateway:
         source_id: str | None = None,
         name: str | None = None,
     ) -> Tool | Fault:
-        """Return what `Snapshot.find` does, in a thread unless an id is known at once."""
+        """Return the result of `Snapshot.find`, in a thread unless an id is known at once."""
         found = snapshot.find_by_id(tool) if tool and not (source_id or name) else None
         if found is None:
             return await self._in_thread(partial(snapshot.find, tool, source_id, name))

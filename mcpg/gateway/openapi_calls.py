@@ -288,7 +288,7 @@ async def _make_failed_result(
 
 
 async def _read_bytes(response: httpx2.Response, limit: int) -> tuple[bytes, bool]:
-    """Read up to *limit* bytes; return them, and whether that is all of them."""
+    """Read up to *limit* bytes; return them, and whether they are complete."""
     found = bytearray()
     try:
         async for piece in response.aiter_raw():

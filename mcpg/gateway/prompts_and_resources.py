@@ -217,7 +217,7 @@ class Primitives:
     async def read(self, uri: str, params: JsonObject, progress: Progress | None) -> JsonObject:
         """Return the result of `resources/read`, with further *params*.
 
-        Raises `NotFoundError` where no server has it, and `RequestError` where its server responds
+        Raises `NotFoundError` if no server has it, and `RequestError` if its server responds
         with an error, or not at all.
         """
         local = (await self._latest()).find_local(uri)
@@ -371,7 +371,7 @@ class Primitives:
         return (self._find_settings(source) or {}).get(skills.DIRECTORY_READ) is True
 
     def _find(self, uri: str) -> ServerItem | None:
-        """Return where the resource at *uri* is, as far as that is known."""
+        """Return where the resource at *uri* is, if known."""
         known = self.directory
         found = known.find_listed(uri) or find_below(uri, self._unlisted)
         return found or known.match_template(uri)
@@ -410,7 +410,7 @@ class Primitives:
     async def prompt(self, name: str, params: JsonObject, progress: Progress | None) -> JsonObject:
         """Return the result of `prompts/get`, with further *params*.
 
-        Raises `NotFoundError` where no server has it, and `RequestError` where its server responds
+        Raises `NotFoundError` if no server has it, and `RequestError` if its server responds
         with an error, or not at all.
         """
         wanted = "prompts", name
@@ -426,7 +426,7 @@ class Primitives:
     async def complete(self, params: JsonObject) -> JsonObject:
         """Return the result of `completion/complete`.
 
-        Raises `NotFoundError` where no server has it, and `RequestError` where its server responds
+        Raises `NotFoundError` if no server has it, and `RequestError` if its server responds
         with an error, or not at all.
         """
         ref: Any = params.get("ref")

@@ -243,7 +243,7 @@ class IndexManager:
         list_tools: Lists the tools of a server; reports failures as diagnostics.
         group: Runs background builds.
         callbacks: Called after each new snapshot.
-        whole: Builds the snapshots of which this one shows a part; `None` to show everything.
+        whole: Builds the whole snapshots, if this one shows only a part; else `None`.
         views: The views; it shows what all of them show.
         listings: The folder of last lists of tools, which are used until the first snapshot is
             built; `None` to wait for that.

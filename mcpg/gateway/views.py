@@ -240,7 +240,7 @@ def narrow_batch(batch: SourceBatch, shown: ShownItems, whole: Assembly) -> Sour
 
 
 def drop_broken_links(assembly: Assembly, whole: Assembly) -> Assembly:
-    """Return *assembly* without links that lead to something in *whole*, but to nothing in it."""
+    """Return *assembly* without links to items that only *whole* has."""
     documents = (*whole.documents, *whole.pages)
     known = {link.target for one in documents for link in one.links} - whole.by_uri.keys()
     known |= assembly.by_uri.keys()

@@ -63,7 +63,7 @@ def read_folder(request: SourceRequest) -> SourceContent:
 
 
 def find_skills(root: Path, noticed: list[Diagnostic]) -> Iterator[Path]:
-    """Yield the folders of skills in *root* and below, nested ones too, sorted by path.
+    """Yield the folders of skills in *root* and below, also nested folders, sorted by path.
 
     Hidden folders are skipped. Links to folders are not followed; links to a skill elsewhere are
     added to *noticed*.

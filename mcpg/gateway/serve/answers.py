@@ -352,8 +352,8 @@ def convert_result(
 ) -> JsonObject:
     """Return the result of a call as a tool result of at most *budget* bytes; see `pass_on_result`.
 
-    The result of a server stays as it is, except for what a client of protocol *version* could not
-    accept. The tool is *declared* as clients see it, if it was called by its own name.
+    The result of a server stays unchanged, except for parts that a client of protocol *version*
+    refuses. The tool is *declared* as clients see it, if it was called by its own name.
     """
     needed = declared is not None and "outputSchema" in declared.wire
     if invoked.wire is not None and invoked.wire.get("resultType") == "input_required":
