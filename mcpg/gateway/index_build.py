@@ -1,7 +1,7 @@
 """The index of a gateway: built from its sources' tools, and from documents made elsewhere.
 
-A source or graph that fails becomes a diagnostic, not an error: the build falls back on the
-others.
+A source or graph that fails becomes a diagnostic, not an error: the build falls back on earlier
+results, the other sources, or generated documents.
 """
 
 from __future__ import annotations

@@ -190,7 +190,7 @@ class Sessions:
     is left, however it is left.
 
     A server that keeps state for each client gets a connection for each session of a client: if its
-    setting or package requires that, if it assigns sessions over HTTP, and from its first request
+    setting or package requires that, if it assigns sessions over HTTP, and after its first request
     over a transport that does not show the cause of the request. Such a connection ends with the
     session, or after a long idle time.
 
