@@ -1,4 +1,4 @@
-"""Questions about a catalogue: what they are about, and what answers them."""
+"""Questions about a catalog: intents, answers and results."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ IntentName: TypeAlias = Literal[
 
 
 class Intent:
-    """The names of what a question may want."""
+    """The names of the intents of questions."""
 
     NAVIGATION: Final = "navigation"
     RELATIONS: Final = "relations"
@@ -189,15 +189,15 @@ class Answer:
 
     Attributes:
         file: The document of the tool or page, or the source file.
-        lines: Lines of the definition in the file, such as `10-24`; "" where there are none.
+        lines: Lines of the definition in the file, such as `10-24`; "" for none.
         score: How good the answer is, in [0, 1].
-        type: What it is to the question, such as `tool`, `before`, `caller` or `example`.
+        type: Its role for the question, such as `tool`, `before`, `caller` or `example`.
         symbol: Tool id, id of a symbol, or title of a page.
-        why: What speaks for it, at most three.
-        call: For an example, an object that holds the arguments of a call.
+        why: The reasons for it, at most three.
+        call: For an example, an object with the arguments of a call.
         card: For documentation, the whole description.
-        repo: The repository of source code, "" where all results are of one.
-        branch: The branch of source code, likewise.
+        repo: The repository of source code, "" if all results are from the same one.
+        branch: The branch of source code, "" if all results are from the same one.
     """
 
     file: str
@@ -216,7 +216,7 @@ class Answer:
     branch: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the result as a JSON object; what it does not have is left out."""
+        """Return the result as a JSON object without empty members."""
         members: JsonObject = to_json(self) | {"score": round(self.score, _SCORE_DECIMALS)}
         members["related"] = [
             {key: part for key, part in to_json(one).items() if part not in (None, "")}
@@ -253,8 +253,8 @@ class AskResult:
     Attributes:
         total: How many results there are, those beyond the limit included.
         results: The first of them, best first.
-        repository: The repository of all results that are code, "" where there are several.
-        branch: The branch of all results that are code, likewise.
+        repository: The repository of all results that are code, "" for several.
+        branch: The branch of all results that are code, "" for several.
         omitted: How many results a byte budget left out.
     """
 
@@ -360,7 +360,7 @@ class CodeRanking(NamedTuple):
     """How a search of source code ranks.
 
     Attributes:
-        strategy: `graph` for words alone, `embeddings` for vectors alone, `auto` for both.
+        strategy: `graph` for only words, `embeddings` for only vectors, `auto` for both.
         words: With `auto`, the weight of words.
         vectors: With `auto`, the weight of vectors.
     """
@@ -411,7 +411,7 @@ class CodeScope:
         )
 
     def find_unknown(self, files: Collection[ScopedFile]) -> Iterator[tuple[str, str, list[str]]]:
-        """Yield each value that no file has, after what it is, with those that there are."""
+        """Yield each value that no file has, after its kind, with the values that exist."""
         for what, values, known in (
             ("language", self.languages, {one.language for one in files}),
             ("repository", self.repositories, {one.repository for one in files}),

@@ -1,8 +1,8 @@
 """Questions about relations between tools: what comes before and after, what feeds what, paths.
 
-The evidence, the strongest first: what authors state and traces show, output fields that fill
-arguments, inferred sequences, a description that names another tool, and, where no schema tells
-who returns a field, tools of the same source that read what the field identifies.
+The evidence, the strongest first: relations by authors and from traces, output fields that fill
+arguments, inferred sequences, a description that names another tool, and, if no schema has
+the tool that returns a field, tools of the same source that read what the field identifies.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _FURTHER = 0.95
 _DEEPEST = 6
 _MOST_STEPS = 512
 _MOST_READERS = 3
-# Words of names of fields that tell what kind of handle it is, not of what.
+# Words in names of fields for the kind of handle, not for the thing it identifies.
 _HANDLES = frozenset(
     ("id", "ids", "key", "name", "number", "no", "uri", "url", "ref", "token", "ts")
 )
@@ -68,7 +68,7 @@ def decide_direction(
 def _decide_field_direction(
     field: Mention, mentions: Sequence[Mention], answers: ToolAnswers, cues: _Cues
 ) -> str:
-    """Return whether the field is one that the tool takes, or one that it returns."""
+    """Return whether the tool takes the field or returns it."""
     tools = [tool for one in mentions if one.kind == MentionKind.TOOL for tool in one.tools]
     entry = answers.names.find_tool_fields(tools).get(join_words(field.name))
     if entry is None or not entry[1]:
@@ -79,7 +79,7 @@ def _decide_field_direction(
 
 
 def _decide_tool_direction(cues: _Cues) -> str:
-    """Return the direction that the place of a verb tells: *what needs X*, *what does X need*."""
+    """Return the direction by the place of a verb: *what needs X*, *what does X need*."""
     if cues.has("before") and cues.has("after"):
         return Direction.BEFORE if cues.is_before("before", "after") else Direction.AFTER
     for kind in ("depend", "take", "call"):
@@ -105,7 +105,7 @@ class _Cues:
         return kind in self._places
 
     def is_before(self, kind: str, other: str) -> bool:
-        """Return whether a cue of *kind* stands, and before any of the *other* kind."""
+        """Return whether there is a cue of *kind*, and before any of the *other* kind."""
         if kind not in self._places:
             return False
         return self._places[kind] < self._places.get(other, self._places[kind] + 1)
@@ -122,7 +122,7 @@ class ToolRelationsAnswers:
         self._index = answers.index
 
     def answers(self, direction: str, tools: Sequence[int], fields: Sequence[str]) -> list[Answer]:
-        """Return what is related to *tools* and *fields* in a *direction*, the surest first."""
+        """Return the tools related to *tools* and *fields* in a *direction*, the surest first."""
         if direction == Direction.PATH:
             return self._path(tools)
         if direction in _ORDERED:
@@ -182,7 +182,7 @@ class ToolRelationsAnswers:
                     yield other, (_OF_HANDLE if is_handle else _WEAK) * strength, why
 
     def _beside(self, tools: Sequence[int]) -> Iterator[Evidence]:
-        """Yield what is related to *tools*, which no edge puts in order."""
+        """Yield the tools related to *tools* without an order."""
         index = self._index
         for tool in tools:
             for link, other, kind, weight in (*index.edges(tool), *index.edges_to(tool)):
@@ -246,9 +246,9 @@ class ToolRelationsAnswers:
         return self._answers.names.fields.get(join_words(field), (field, (), ()))
 
     def _readers(self, field: str, tool: int | None = None) -> Iterator[Evidence]:
-        """Yield the tools that read what *field* identifies: first of many, then of one.
+        """Yield the tools that read things *field* identifies: readers of many things first.
 
-        They are of the source of *tool*, or of the sources whose tools take the field.
+        They come from the source of *tool*, or from the sources with tools that take the field.
         """
         index = self._index
         subjects = {stem(word) for word in split_words(field)} - {stem(one) for one in _HANDLES}

@@ -56,8 +56,8 @@ class Check:
     """The result of one check.
 
     Attributes:
-        message: What was found, in one sentence without a secret.
-        remedy: What to do about it, `None` where nothing is to be done.
+        message: The finding, in one sentence without a secret.
+        remedy: The remedy, `None` for none.
         details: Values by name in camelCase.
     """
 
@@ -75,12 +75,12 @@ def failure(name: str, fault: McpgError) -> Check:
 
 
 def run_check(name: str, trial: Callable[[], Any]) -> Check:
-    """Return the result of *trial*; what it raises, or returns in place of one, is a failure."""
+    """Return the result of *trial*; an error that it raises or returns is a failure."""
     try:
         found = trial()
     except McpgError as fault:
         return failure(name, fault)
-    except Exception as fault:  # noqa: BLE001 - the text of an unknown error may hold a secret
+    except Exception as fault:  # noqa: BLE001 - the text of an unknown error may contain a secret
         return Check(name, Status.FAILED, f"it failed with {type(fault).__name__}")
     if isinstance(found, Check):
         return found
@@ -117,7 +117,7 @@ def check_cache_folder() -> Check:
     if folder is None:
         return Check(name, Status.NOTE, "there is none: nothing is kept between runs", remedy)
     try:
-        os.makedirs(folder, exist_ok=True)  # noqa: PTH103 - a text is what we have
+        os.makedirs(folder, exist_ok=True)  # noqa: PTH103 - the path is a text
         with tempfile.TemporaryFile(dir=folder) as file:
             file.write(b"mcpg doctor")
     except OSError as fault:
@@ -127,7 +127,7 @@ def check_cache_folder() -> Check:
 
 
 def check_bundle(settings: Settings) -> tuple[Check, Engine | None]:
-    """Find and load what is searched."""
+    """Find and load the searched bundle or sources."""
     name = "bundle"
     try:
         paths = [str(one.value) for one in settings.bundles()]
@@ -362,11 +362,11 @@ _SHOWN = 10
 
 
 def check_review(settings: Settings, tools: Sequence[Tool]) -> Iterator[Check]:
-    """Yield a check for each bundle that holds some of *tools*, as their sources define them now.
+    """Yield a check for each bundle that has some of *tools*, as their sources define them now.
 
-    Another one names the tools that no bundle holds.
+    Another check names the tools that no bundle has.
 
-    Whoever reviewed the bundle has not seen what differs; see ADR 24.
+    The bundle's reviewer has not seen tools that differ; see ADR 24.
     """
     paths: list[str] = []
     with suppress(McpgError):  # the check of the bundle reports it
@@ -421,7 +421,7 @@ def check_lock(settings: Settings, batches: Sequence[SourceBatch]) -> Iterator[C
     def compare() -> Check:
         lock = open_lock(path)
         stated, _ = stated_in(SourceBatch.join(batches), partial(assemble, texts=False))
-        # What sources that failed have is not known.
+        # The tools of sources that failed are not known.
         responding = {one.tool.source_id for one in stated}
         changes = [
             one

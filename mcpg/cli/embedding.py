@@ -47,7 +47,7 @@ class EmbeddingSetup:
 
 @dataclass(frozen=True, slots=True)
 class VectorTarget:
-    """A bundle whose vectors are wanted.
+    """A bundle that needs vectors.
 
     Attributes:
         key: SHA-256 of its bytes.
@@ -59,7 +59,7 @@ class VectorTarget:
 
     @property
     def places(self) -> list[str]:
-        """Where its vectors may stand: beside it, or in the cache folder."""
+        """The places for its vectors: beside it, or in the cache folder."""
         folder = cache_folder()
         beside = self.path + SUFFIX
         return [beside, cached_path(self.path, folder, SUFFIX)] if folder else [beside]
@@ -92,7 +92,7 @@ class EmbeddingOutcome:
 
 
 def embedding_by(settings: Settings, kind: str) -> EmbeddingSetup:
-    """Return how vectors are made by the provider that *settings* name, and where they are kept."""
+    """Return how the provider that *settings* name makes vectors, and the place to keep them."""
     factory = ServiceFactory(settings)
     provider = factory.provider()
     if provider is None:
@@ -117,7 +117,7 @@ def embed(
         return _result(embedding, 0, target.tools)
     known = found.file
     if known and known.vectors.stored.kind not in {embedding.kind, FLOAT32}:
-        known = None  # it is less precise than what is wanted
+        known = None  # it is less precise than needed
     with output.counting("embedding") as tell, closing(embedding):
 
         def build() -> BuiltVectors:

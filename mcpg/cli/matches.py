@@ -62,7 +62,7 @@ class MatchRows:
         if self._sources:
             names.append(pad("source", self._sources))
         line = _GAP.join([*names, "description"])
-        if width(line) > self._output.row_columns:  # descriptions stand on lines of their own
+        if width(line) > self._output.row_columns:  # descriptions have lines of their own
             line = cut(_GAP.join(names).rstrip(), self._output.row_columns)
         return self._output.paint(line, "dim")
 
@@ -94,7 +94,7 @@ class MatchRows:
         room = self._output.row_columns - len(lead) - max(self._ids, width(name)) - len(_GAP)
         room -= len(source)
         text = self._output.shorten(match.summary)
-        if room > SUMMARY_LENGTH <= len(text):  # the rest stands in the record, which takes longer
+        if room > SUMMARY_LENGTH <= len(text):  # the rest is in the record, which takes longer
             text = match.view.description
         names = {match.tool_name, match.tool_id}
         title = one_line(match.display_name)
@@ -109,9 +109,9 @@ class MatchRows:
 
 
 def summaries(tools: Iterable[Tool | IndexedTool], output: Screen) -> list[str]:
-    """Return one line on what each of *tools* is: a title where that adds something, and its text.
+    """Return one line on each of *tools*: a title if that adds something, and its text.
 
-    Those of a whole catalogue are made at once.
+    The lines of a whole catalog are made at once.
     """
     tools = list(tools)
     titles = one_lines([tool.display_name for tool in tools])

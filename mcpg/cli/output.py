@@ -37,7 +37,7 @@ class ClosedPipeError(Exception):
 
 
 class Color:
-    """When to colour."""
+    """When to color."""
 
     AUTO: Final = terminal.AUTO
     ALWAYS: Final = terminal.ALWAYS
@@ -106,7 +106,7 @@ class Output(Screen):
             self.note(text)
 
     def error(self, message: str, *, place: str | None = None, remedy: str | None = None) -> None:
-        """Report what is wrong, where, and what to do about it."""
+        """Report a mistake, its place and its remedy."""
         label = paint("error:", "red", on=self.is_colored(sys.stderr))
         where = f"{one_line(place)}: " if place else ""
         self.raw_error(f"{label} {where}{one_line(message)}\n")
@@ -134,7 +134,7 @@ class Output(Screen):
                 self.note(f"... and {more:,} more {code} (--verbose shows all)")
 
     def note_opening(self, items: Iterable[Diagnostic]) -> None:
-        """Write what opening a bundle noticed; what its build has told, if verbose alone."""
+        """Write diagnostics from opening a bundle; those of its build only if verbose."""
         self.diagnostics(item for item in items if self.verbose or item.severity != Severity.INFO)
 
     def raw_error(self, text: str) -> None:
@@ -144,10 +144,10 @@ class Output(Screen):
                 sys.stderr.write(text)
 
     def flush(self) -> None:
-        """Push out what is buffered.
+        """Push out buffered text.
 
         Raises:
-            ClosedPipeError: Nobody reads any more.
+            ClosedPipeError: The reader has closed the pipe.
             OutputError: Standard output cannot be written.
         """
         with _guarded_data() as stream:
@@ -159,10 +159,10 @@ class Output(Screen):
         if self.quiet or not is_terminal(sys.stderr):
             yield None
             return
-        from rich.console import Console  # noqa: PLC0415 - rich only where somebody looks
+        from rich.console import Console  # noqa: PLC0415 - rich only at a terminal
         from rich.text import Text  # noqa: PLC0415 - as above
 
-        # As a text, since rich reads markup in what is a mere string.
+        # As a text, since rich reads markup in a mere string.
         is_plain = not self.is_colored(sys.stderr)
         with Console(stderr=True, no_color=is_plain).status(Text(f"{what}...")) as shown:
             _shown.append(shown)
@@ -212,7 +212,7 @@ def _guarded_data() -> Iterator[Any]:
 
 
 def unwritable(fault: OSError) -> OutputError:
-    """Point standard output at nothing, and return the error that says why."""
+    """Point standard output at nothing, and return the error with the reason."""
     silence()
     if fault.errno == errno.EBADF:
         remedy = "leave it open, or send the output to /dev/null"
@@ -235,16 +235,16 @@ def check_replaceable(
 ) -> None:
     """Check that writing to *path* overwrites no foreign file.
 
-    An empty file, and what is no ordinary file, may be written.
+    An empty file, and anything but an ordinary file, may be written.
 
     Args:
-        path: Where something is to be written.
-        marks: How files begin that may be replaced.
-        what: What such a file is, for the message.
-        remedy: What to do about a file that is none.
+        path: The file to write.
+        marks: The beginnings of files that may be replaced.
+        what: The name of such a file, for the message.
+        remedy: The remedy for any other file.
 
     Raises:
-        OutputError: The file begins otherwise, or cannot be looked at.
+        OutputError: The file begins otherwise, or cannot be read.
     """
     if not is_file(path):
         return
@@ -269,7 +269,7 @@ def check_replaceable(
 
 
 def write_report(path: Path | str, report: str, output: Output, *, force: bool = False) -> None:
-    """Write *report* to *path* in one step, and say so.
+    """Write *report* to *path* in one step, and report that.
 
     Raises:
         OutputError: See `check_place`; or the file cannot be written.
@@ -285,11 +285,11 @@ def check_place(path: Path | str, *, force: bool = False) -> None:
     """Check that a report may be written to *path*, before the work for it is done.
 
     Args:
-        path: Where it is to be written.
-        force: Whether to replace what is no report of mcpg.
+        path: The file to write.
+        force: Whether to replace files that are not reports of mcpg.
 
     Raises:
-        OutputError: The file holds something else than a report of mcpg, or cannot be looked at.
+        OutputError: The file contains something else than a report of mcpg, or cannot be read.
         UsageError: *path* is `-`, where the answer itself goes.
     """
     if str(path) == "-":
@@ -304,8 +304,8 @@ def check_place(path: Path | str, *, force: bool = False) -> None:
         check_replaceable(path, (MARK,), "report of mcpg")
 
 
-# Signs that draw bars and arrows. Piped text ends in logs, diffs and tickets, where block elements
-# are often broken, so it is ASCII; a terminal gets finer bars.
+# Signs that draw bars and arrows. Piped text ends in logs, diffs and tickets, and block elements
+# are often broken there, so it is ASCII; a terminal gets finer bars.
 
 
 class Glyphs(NamedTuple):
@@ -313,9 +313,9 @@ class Glyphs(NamedTuple):
 
     Attributes:
         steps: The last column of a bar by how full it is, from empty to full.
-        arrow: Stands between a word and what it became.
-        ellipsis: Stands where a text was cut.
-        dash: Stands where there is nothing.
+        arrow: The sign between a word and its replacement.
+        ellipsis: The sign at the cut of a text.
+        dash: The sign for an empty cell.
     """
 
     steps: str
@@ -340,12 +340,12 @@ ASCII = Glyphs(" #", "->", "...", "-")
 
 
 def glyphs_of_standard_output() -> Glyphs:
-    """Return the signs that whoever reads standard output can be sure to see."""
+    """Return the signs that every reader of standard output can see."""
     return BLOCKS if is_terminal(sys.stdout) else ASCII
 
 
 def wrap_parts(parts: list[str], columns: int) -> Iterator[str]:
-    """Put *parts* into lines of at most *columns* terminal columns; a wider part stands alone."""
+    """Put *parts* into lines of at most *columns* terminal columns; a wider part gets its own."""
     line = ""
     for part in parts:
         longer = f"{line} {part}" if line else part

@@ -29,7 +29,7 @@ _PLAIN = {
     *("sources", "in_categories", "read_only", "related", "min_score", "abstain"),
     *("form", "full", "input_schema", "quiet", "color", "context_tools", "context_summary"),
 }
-# Of these, the ones that are no arguments of a search.
+# The options among these, which are not arguments of a search.
 _OTHERS = (
     *("query", "bundle", "related", "in_categories"),
     *("form", "full", "input_schema", "quiet", "color", "context_summary"),
@@ -46,10 +46,10 @@ class _UnusualSearchError(Exception):
 
 
 def plain_search(given: Mapping[str, Any]) -> int | None:
-    """Answer a search that needs the index of one bundle alone, and print the matches.
+    """Answer a search that needs only the index of one bundle, and print the matches.
 
     Returns:
-        The exit code; `None` where more is asked for, or anything fails.
+        The exit code; `None` if more is requested, or anything fails.
     """
     bundles, context = given.get("bundle", ()), given.get("context", "")
     query = " ".join(given.get("query", ())).strip()
@@ -90,9 +90,9 @@ def _options(given: Mapping[str, Any]) -> dict[str, Any]:
 
 def _engine(path: str) -> Engine:
     index = fresh_index(path, recipe(), in_blocks=True)
-    if index is None:  # most stand beside
+    if index is None:  # most are beside
         index = fresh_index(path, recipe(), cache_folder(), in_blocks=True)
-    # Where the bundle's own model is not used, that is told.
+    # If the bundle's own model is not used, mcpg reports that.
     if index is None or index.has_section("model.ignored"):
         raise _UnusualSearchError
     return Engine(index)
@@ -133,7 +133,7 @@ def _laid_out(result: SearchResult, given: Mapping[str, Any]) -> tuple[str, str,
     screen, form = Screen(given.get("color", AUTO)), given.get("form", "text")
     screen.shows_all = given.get("full", False)
     text = result_text(result, form, screen, schemas=given.get("input_schema", False))
-    if form == "json":  # which holds the diagnostics
+    if form == "json":  # which has the diagnostics
         return text, "", ""
     is_quiet = given.get("quiet", False)
     told = [one for one in result.diagnostics if not (is_quiet and one.severity == "info")]
@@ -164,5 +164,5 @@ def _print(text: str, noticed: str, advice: str, code: int, color: str | None) -
 
 
 def _tell(text: str) -> None:
-    with suppress(OSError, AttributeError):  # full, or closed by whoever started the program
+    with suppress(OSError, AttributeError):  # full, or closed by the parent process
         sys.stderr.write(text)

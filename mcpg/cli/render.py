@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 # What ends a code span or a cell of a table, or begins an escape within one.
 _UNSAFE_IN_CODE = re.compile(r"[`|\\]")
 _PUNCTUATION = re.compile(r"[!-/:-@\[-`{-~]")
-# What our own words may hold that Markdown would read as something else.
+# Characters in our own words that Markdown would read as something else.
 _STRUCTURE = re.compile(r"[\\`*_\[\]<>|]")
 _LONGEST = 1_000
 
@@ -41,7 +41,7 @@ _LONGEST = 1_000
 def code(text: str) -> str:
     """Return *text* on one line as code, in which nothing is a link, a mention or a tag.
 
-    It may stand in a cell of a table. A plain code span is written where it holds the text, and
+    It may be in a cell of a table. A plain code span is written if it can contain the text, and
     references to characters in an HTML element otherwise.
     """
     line = one_line(text)
@@ -187,7 +187,7 @@ class TextLayout:
     def __init__(self, view: Screen) -> None:
         self._view = view
         self._glyphs = glyphs_of_standard_output()
-        # A table of a whole catalogue asks for these thousands of times.
+        # A table of a whole catalog asks for these thousands of times.
         self._columns, self._row_columns = view.columns, view.row_columns
         self._is_colored = view.is_colored(sys.stdout)
 
@@ -295,7 +295,7 @@ class TextLayout:
     def _fitting(
         self, table: model.Table, columns: list[model.Column], places: list[int], indent: str
     ) -> Iterator[str]:
-        """Return the lines of *table*, whose cells are cut or wrapped where there is no room."""
+        """Return the lines of *table*, with cells cut or wrapped if there is not enough room."""
         cells = [*table.cells]
         rows = [[row[place] for place in places] for row in cells]
         below = [(place, one.head) for place, one in enumerate(table.columns) if one.is_below]
@@ -317,7 +317,7 @@ class TextLayout:
                 yield from hanging(self._plain(whole[place]), self._row_columns, lead, others)
 
     def select_columns(self, table: model.Table) -> tuple[list[model.Column], list[int]]:
-        """Return the columns of *table* that stand side by side, and their places."""
+        """Return the columns of *table* that are side by side, and their places."""
         places = [
             place
             for place, column in enumerate(table.columns)
@@ -330,7 +330,7 @@ class TextLayout:
     def sizes(
         self, columns: Sequence[model.Column], rows: Sequence[Sequence[list[Span]]], indent: int = 0
     ) -> list[int]:
-        """Return the width of each column; the last one takes what it needs or what is left."""
+        """Return the width of each column; the last column gets its need or the rest."""
         widest = [max(_width(row[place]) for row in rows) for place in range(len(columns))]
         if self._row_columns >= UNLIMITED:
             return widest
@@ -532,7 +532,7 @@ def _member(record: Mapping[str, Any], name: str) -> Any:
 
 
 def _cell(member: Any) -> str:
-    """Return *member* as text: a list by its members, what has a structure as JSON."""
+    """Return *member* as text: a list by its members, a structure as JSON."""
     match member:
         case None:
             return ""

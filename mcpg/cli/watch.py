@@ -44,8 +44,8 @@ class Watcher:
         """Prepare to watch.
 
         Args:
-            sources: Returns what is watched, as `read_sources` takes it; asked before each run.
-            output: Where changes are reported.
+            sources: Returns the sources to watch, for `read_sources`; called before each run.
+            output: Reports changes.
             exclude: Files that are not watched, such as the output.
             pause: Waits for some seconds.
         """

@@ -23,9 +23,9 @@ _SECURITY_SEVERITY = "8.0"
 
 
 def sarif_log(version: str, diagnostics: Sequence[Diagnostic] = ()) -> dict[str, Any]:
-    """Return a log of one run of this *version*, whose `runs[0].results` are still empty.
+    """Return a log of one run of this *version*, with `runs[0].results` still empty.
 
-    *diagnostics* are what no rule reports, such as documents that cannot be read.
+    *diagnostics* are problems that no rule reports, such as documents that cannot be read.
     """
     rules = [*map(_describe_rule, RULES.values())]
     run = {

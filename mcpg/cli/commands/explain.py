@@ -126,7 +126,7 @@ def answer_tool(
 def _try_judged(
     engine: Engine, standing: RankExplanation, judgements: Judgements | None, question: Question
 ) -> JsonObject:
-    """Return what the change does to judged queries, and those that aliases of the tool improve."""
+    """Return the effect of the change on judged queries, and queries that tool aliases improve."""
     if judgements is None:
         return {}
     from mcpg.evaluation.judged import missed_queries  # noqa: PLC0415 - few try a change on queries

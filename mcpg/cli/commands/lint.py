@@ -58,7 +58,7 @@ mcpg lint manifests/ --format json | jq '.findings[0]'"""
 MORE = "docs/how-to/lint.md"
 
 ORPHANS = "L103"
-"""The rule that needs relations that nobody states."""
+"""The rule that needs inferred relations."""
 
 _STYLES = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
 _ANNOTATIONS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
@@ -280,7 +280,7 @@ def _make_head(report: Report) -> Mapping[str, Any]:
 def _stream(
     whole: Mapping[str, Any], name: str, members: Iterable[Mapping[str, Any]], output: Output
 ) -> None:
-    """Write JSON with *members* in its empty list *name*, without holding all of it as text."""
+    """Write JSON with *members* in its empty list *name*, without all of it in memory as text."""
     head, mark, tail = json_text(whole).partition(f'"{name}": []')
     margin = head[head.rfind("\n") :]
     output.document(f"{head}{mark[:-1]}")
@@ -300,7 +300,7 @@ def _write_parts(parts: Iterable[str], gap: str, output: Output) -> None:
         is_first = False
 
 
-# Text, as compilers show it: what is wrong, where, the line, and what to do.
+# Text, as compilers show it: the fault, its place, the line, and the remedy.
 
 
 def _render_finding(one: Finding, report: Report, output: Output) -> str:
@@ -426,7 +426,7 @@ def summary(report: Report) -> str:
 def make_indexer(
     paths: Sequence[str], batch: SourceBatch, source_id: str | None
 ) -> Callable[[Assembly], Index]:
-    """Return what makes the index of the catalogue that was read from *paths* as *batch*.
+    """Return what makes the index of the catalog that was read from *paths* as *batch*.
 
     The index of a bundle serves where nothing else was read, and *source_id* renames nothing.
     """
