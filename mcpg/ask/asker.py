@@ -1,6 +1,6 @@
 """Answer questions: recognize names, decide on the intent, and look up the answer.
 
-The stages are those of a query orchestrator: parse, decide, look up, suggest. Every answer has
+The stages follow a query orchestrator: parse, decide, look up, suggest. Every answer has
 the decision and its evidence. A question that names nothing becomes a search.
 """
 
@@ -125,7 +125,7 @@ class SymbolAnswerer(SymbolNames, Protocol):
         """Return whether anything is related in a *direction* to the symbol *name*."""
 
     def check_scope(self, scope: CodeScope) -> tuple[Diagnostic, ...]:
-        """Report what *scope* names that there is not."""
+        """Report names in *scope* that do not exist."""
 
     def find_handler(self, name: str, description: str) -> RelatedItem | None:
         """Return the symbol that implements a tool, `None` if no name matches."""
@@ -139,7 +139,7 @@ def _make(answerer: Answerer, index: Index) -> SymbolAnswerer:
 class SymbolAnswerers:
     """All answerers of our rooms and of other packages, as one; packages that fail are left out.
 
-    Each reads the index on demand. `diagnostics` has what failed.
+    Each reads the index on demand. `diagnostics` has the failures.
     """
 
     def __init__(self, index: Index) -> None:
@@ -208,7 +208,7 @@ _SHORT = 16
 
 @dataclass(frozen=True, slots=True)
 class AskRequest:
-    """How a question is to be answered.
+    """How to answer a question.
 
     Attributes:
         intent: The intent, one of `INTENTS`; "" to decide by the question.
@@ -233,7 +233,7 @@ class AskRequest:
 
 @dataclass(frozen=True, slots=True)
 class _ReadQuestion:
-    """A question that was read; *terms* are the words after `similar:ID`, for what others do."""
+    """A question that was read; *terms* are words after `similar:ID` on the work of others."""
 
     text: str
     tokens: tuple[Token, ...]
@@ -270,7 +270,7 @@ class Asker:
         The last answers are kept, by the question and the request.
 
         Raises:
-            UsageError: There is no question, or a name in *request* does not exist.
+            UsageError: The question is empty, or a name in *request* does not exist.
         """
         key = repr(text), repr(request)
         known = self._known.get(key)
@@ -458,7 +458,7 @@ class _Lookup:
         return [*found, *self._ask_answerers(intent).answers, *behind], decision
 
     def _answer_catalog(self, decision: Decision) -> tuple[list[Answer], Decision]:
-        """Answer by the facts of the catalog; nothing where the question has no such condition."""
+        """Answer by the facts of the catalog; nothing if the question has no such condition."""
         question, request, tools = self._question.catalog, self._request, self._tools
         if question is None:
             return [], decision
@@ -489,7 +489,7 @@ class _Lookup:
         return replace(answer, related=(handler, *answer.related)) if handler else answer
 
     def _answer_topic(self, decision: Decision) -> tuple[list[Answer], Decision]:
-        """Answer a question about a topic by source code, or search where a tool fits better."""
+        """Answer a question about a topic by source code, or search if a tool fits better."""
         found = self.search_question()
         if not found or found[0].kind == "tool":
             if self._request.intent:

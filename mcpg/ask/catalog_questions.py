@@ -53,7 +53,7 @@ _LEAST_MEANING = 0.2
 _COMMON = 0.02
 _LONGEST_NAME = 4
 _ALSO = 0.7
-"""A verb names each kind whose ratio is at most this below the ratio of its first kind."""
+"""A verb names each kind with a ratio at most this below the ratio of its first kind."""
 _LEAST_SHARE = 1 / 3
 _RELATED = 0.41
 """From this relation to the name of a kind on, a verb means the kind, and no operation of it."""
@@ -66,7 +66,7 @@ class CatalogQuestion(NamedTuple):
         listed: The kind of things to list, one of `Listing`.
         kinds: The operations of the tools; empty for any.
         is_only: Whether the tools do nothing else.
-        state: `destructive`, `disabled` or `enabled`; "" for any.
+        state: The property `destructive`, `disabled` or `enabled`; "" for any.
         is_denied: Whether the question negates `kinds` or `state`.
         unknown: Names of no source or category, each with the kind it should have.
         about: The topic of the tools, as written.
@@ -114,7 +114,7 @@ def _name_kinds() -> Mapping[str, Kinds]:
 
 
 class _Word(NamedTuple):
-    """A word of a question, and what it means to a catalog."""
+    """A word of a question, and its meaning for a catalog."""
 
     token: Token
     stems: tuple[str, ...]
@@ -147,7 +147,7 @@ def _read_words(tokens: Sequence[Token]) -> list[_Word]:
 def read_catalog_question(
     tokens: Sequence[Token], mentions: Sequence[Mention], names: NameLookup
 ) -> CatalogQuestion | None:
-    """Return what a question asks of the catalog, `None` where it asks for something else."""
+    """Return the question about the catalog, `None` if it is about something else."""
     words = _read_words(tokens)
     if mentions and not any(word.noun for word in words):
         return None
@@ -191,7 +191,7 @@ class _Reader:
         self._held.update(window)
 
     def _nouns_beside(self, window: range) -> set[str]:
-        """Return the nouns of which words are a name: `slack tools`, `the server slack`."""
+        """Return the nouns beside words that are a name: `slack tools`, `the server slack`."""
         nouns = {one.noun for one in self._words[window.stop :][:1]}
         nouns |= {one.noun for one in self._words[: window.start][-1:]} - {Listing.TOOLS}
         return nouns - {""}
@@ -213,9 +213,9 @@ class _Reader:
         return max(common) < lexicon.COMMON and not any(one.kinds for one in words)
 
     def read(self) -> CatalogQuestion | None:
-        """Return the question, `None` where it is not one about the catalog."""
+        """Return the question, `None` if it is not about the catalog."""
         words = self._words
-        # `The slack server` names a source, and asks for none.
+        # `The slack server` names a source, but requests no list of sources.
         beside = {at for one in self._held for at in (one - 1, one + 1)}
         nouns = [at for at, one in enumerate(words) if one.noun and at not in self._held]
         heads = [at for at in nouns if words[at].noun == Listing.TOOLS or at not in beside]

@@ -82,7 +82,7 @@ def matching(
     patterns: Iterable[IntentPattern], tokens: Sequence[Token], mentions: Sequence[Mention]
 ) -> Decision | None:
     """Return the decision of the first of *patterns* that a question is worded as, if any."""
-    # The words of the question, each with the kind of what it mentions, "" for others.
+    # The words of the question, each with the kind of its mention, "" for others.
     starts = {one.start: one for one in mentions}
     units: list[tuple[str, str]] = []
     place = 0
@@ -161,7 +161,7 @@ def extract_question_features(
     found |= _cue_features(tokens, mentions, found)
     if any(one.kind != MentionKind.SYMBOL for one in mentions):
         return found
-    # The same words can ask for other things about code, such as `the usage of X`.
+    # The same words can request other things about code, such as `the usage of X`.
     return {f"{OF_CODE}{name}": amount for name, amount in found.items()}
 
 
@@ -309,13 +309,13 @@ def probabilities(features: Features) -> dict[str, float]:
 
 
 NOTHING_NAMED = ("no tool, field or symbol is named",)
-"""The evidence for a search where a question names nothing."""
+"""The evidence for a search if a question names nothing."""
 
 _MOST_BESIDE_A_POINTED_WORD = 2
 _DOUBTFUL = 0.6
 _SURE_TOPIC = 0.85
 _EXPLAINING = frozenset(("how", "docs"))
-# The cues of which a question about a topic has one; a search can have any other.
+# A question about a topic has one of these cues; a search can have any other.
 _OF_TOPICS = {
     Intent.DOCUMENTATION: frozenset(("docs", "how", "what", "why")),
     Intent.EXAMPLES: frozenset(("example", "how")),
@@ -372,7 +372,7 @@ def decide_topic(tokens: Sequence[Token], topic: Mention) -> Decision:
 
 
 def _evidence(intent: str, features: Features, mentions: Sequence[Mention]) -> Iterable[str]:
-    """Return the features that favor *intent*, by how much more than the other intents."""
+    """Return the features that favor *intent*, by how much more than other intents."""
     weights = _weights()
     named = ", ".join(dict.fromkeys(f"{one.kind} {one.text!r}" for one in mentions))
     yield f"mentions {named}"

@@ -125,7 +125,7 @@ def tokenize_question(question: str) -> tuple[Token, ...]:
 
 
 def _parts(piece: str) -> Iterator[str]:
-    """Cut a piece without spaces where the script changes and at signs between names."""
+    """Cut a piece without spaces at changes of script and at signs between names."""
     for unspaced, letters in groupby(piece, is_unspaced):
         text = "".join(letters)
         inner = "" if unspaced else text.strip(_EDGES)
@@ -225,7 +225,7 @@ class NameLookup:
         self.index = index
 
     def tools(self, text: str) -> tuple[int, ...]:
-        """Return the tools whose name or id is *text*, however its words are joined.
+        """Return the tools with the name or id *text*, however its words are joined.
 
         `source::name` means only the tool of that source.
         """
@@ -254,11 +254,11 @@ class NameLookup:
         )
 
     def find_source(self, text: str) -> str:
-        """Return the source whose name is *text*, however its words are joined; "" for none."""
+        """Return the source with the name *text*, however its words are joined; "" for none."""
         return self._sources.get(join_words(text), "")
 
     def find_category(self, text: str) -> str:
-        """Return the category whose name is *text*, in the same way."""
+        """Return the category with the name *text*, in the same way."""
         return self._categories.get(join_words(text), "")
 
     @cached_property
@@ -328,7 +328,7 @@ class SymbolNames(Protocol):
         ...
 
     def near(self, name: str) -> str:
-        """Return the name of a symbol that *name* misspells, "" where none is near."""
+        """Return the name of a symbol that *name* misspells, "" if none is near."""
         ...
 
     def imports(self, name: str) -> bool:
@@ -339,7 +339,7 @@ class SymbolNames(Protocol):
 def recognise(
     tokens: Sequence[Token], names: NameLookup, symbols: SymbolNames
 ) -> tuple[Mention, ...]:
-    """Return what *tokens* mention, in order of place; mentions do not overlap."""
+    """Return the mentions in *tokens*, in order of place, without overlap."""
     found = [one for place in range(len(tokens)) if (one := _single(tokens, place, names, symbols))]
     if any(one.kind == MentionKind.SYMBOL and tokens[one.start].is_identifier for one in found):
         # "Parent" is a relation in `the parent class of ShopClient`, though a class has the name.
@@ -422,7 +422,7 @@ def _bare_symbols(tokens: Sequence[Token], symbols: SymbolNames) -> Iterable[Men
 def _find_paired_symbols(
     tokens: Sequence[Token], named: Collection[int], symbols: SymbolNames
 ) -> Iterator[Mention]:
-    """Yield the symbols of `from X to Y` and `X versus Y`, whose places make them names.
+    """Yield the symbols of `from X to Y` and `X versus Y`, which are names by their places.
 
     Symbols at the places *named* are left out.
     """

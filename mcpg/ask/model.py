@@ -45,7 +45,7 @@ INTENTS: tuple[IntentName, ...] = (*MODELLED_INTENTS, Intent.CATALOG)
 
 
 class Direction:
-    """The names of what a question about relations asks for."""
+    """The directions of questions about relations."""
 
     BEFORE = "before"
     AFTER = "after"
@@ -65,7 +65,7 @@ class Direction:
 
 
 class Listing:
-    """The names of what a question about the catalog asks for."""
+    """The kinds of things that a question about the catalog lists."""
 
     TOOLS = "tools"
     SOURCES = "sources"
@@ -73,7 +73,7 @@ class Listing:
 
 
 class MentionKind:
-    """The names of what a question may mention."""
+    """The kinds of things that a question may mention."""
 
     TOOL = "tool"
     FIELD = "field"
@@ -109,7 +109,7 @@ class Mention:
         kind: One of `MentionKind`.
         name: The name as it is.
         spelling: One of `Spelling`.
-        tools: Numbers of the tools with this name; of a field, of those that take or return it.
+        tools: Numbers of the tools with this name, or that take or return this field.
     """
 
     kind: str
@@ -131,9 +131,9 @@ class Decision:
     """The intent of a question, and why.
 
     Attributes:
-        probability: Of this intent, in [0, 1]; 1 where a rule or the caller decides.
+        probability: Of this intent, in [0, 1]; 1 if a rule or the caller decides.
         decided_by: `model`, `grammar`, `name`, `prefix`, `pattern`, `caller` or `default`.
-        evidence: What speaks most for the intent, for people, the strongest first.
+        evidence: The reasons for the intent, for people, the strongest first.
         direction: For relations, one of `Direction`; for the catalog, one of `Listing`.
     """
 
@@ -173,7 +173,7 @@ class RelatedItem:
     Attributes:
         name: Tool id, or id of a symbol.
         rel: How it is related, such as `nextStep` or `called_by`.
-        line: On which line, `None` where that is not known.
+        line: The line, `None` if unknown.
     """
 
     name: str
@@ -231,7 +231,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """What to ask next.
+    """A next question.
 
     Attributes:
         command: Arguments of `mcpg`, such as `("show", "git_add")`.
@@ -374,7 +374,7 @@ WORDS_ALONE = CodeRanking()
 
 
 class ScopedFile(Protocol):
-    """What a scope looks at in a source file."""
+    """The properties of a source file that a scope compares."""
 
     @property
     def path(self) -> str: ...

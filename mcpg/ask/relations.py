@@ -1,4 +1,4 @@
-"""Questions about relations between tools: what comes before and after, what feeds what, paths.
+"""Questions about relations between tools: predecessors, successors, data flow, paths.
 
 The evidence, the strongest first: relations by authors and from traces, output fields that fill
 arguments, inferred sequences, a description that names another tool, and, if no schema has
@@ -21,7 +21,7 @@ from mcpg.text import join_words, lexicon, split_words, stem
 from mcpg.values import DECIMALS
 
 Evidence = tuple[int, float, str]
-"""A tool, the strength of what speaks for it in (0, 1], and the reason."""
+"""A tool, the strength of its evidence in (0, 1], and the reason."""
 
 _NAMED_IN_DESCRIPTION = 0.6
 _READER = 0.5
@@ -44,13 +44,13 @@ _HANDLES = frozenset(
 def decide_direction(
     tokens: Sequence[Token], mentions: Sequence[Mention], answers: ToolAnswers
 ) -> str:
-    """Return what a question about relations asks for, one of `Direction`."""
+    """Return the direction of a question about relations, one of `Direction`."""
     named = [one for one in mentions if one.kind == MentionKind.TOOL]
     sure = [one for one in named if one.is_sure]
     tools = [{*one.tools} for one in sure or named]
     fields = [one for one in mentions if one.kind == MentionKind.FIELD]
     cues = _Cues(tokens, mentions)
-    # A tool that is spelt in two ways is one tool.
+    # Two spellings of a tool are one tool.
     if len(tools) > 1 and not set.intersection(*tools):
         return Direction.PATH
     if fields and not tools:
@@ -175,7 +175,7 @@ class ToolRelationsAnswers:
                 yield other, weight, _flow(index.provision(number)[1])
             for other in self._answers.mentioned_in(tool, index.record(tool)):
                 yield other, _NAMED_IN_DESCRIPTION, "the description names it"
-            # What reads the things that its required arguments identify.
+            # Tools that read the things that its required arguments identify.
             for name in index.required_arguments(tool):
                 is_handle = not _HANDLES.isdisjoint(split_words(name))
                 for other, strength, why in self._readers(name, tool):
@@ -227,7 +227,7 @@ class ToolRelationsAnswers:
     def _taking(
         self, fields: Sequence[str], near: Sequence[int] | None = None
     ) -> Iterator[Evidence]:
-        """Yield what takes *fields*, less surely where it is of other sources than tools *near*."""
+        """Yield the tools that take *fields*, less surely if no tool *near* shares their source."""
         sources = {self._answers.source_key(tool) for tool in near or ()}
         for field in fields:
             for tool in self._entry(field)[1]:
@@ -298,7 +298,7 @@ class ToolRelationsAnswers:
             steps.append(self._answers.answer(tool, kind, 1.0, why))
         between: list[Answer] = []
         if len(way) <= 2:  # noqa: PLR2004 - both ends
-            # What the last tool needs besides the first one.
+            # Tools that the last tool needs besides the first one.
             near = self._make_answers("before", self._before([end]), (start, end))
             between = [one for one in near if one.score >= _WEAK * _READER][:_MOST_READERS]
         return [*steps[:-1], *between, steps[-1]]

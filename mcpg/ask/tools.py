@@ -181,7 +181,7 @@ _TYPES: dict[str, type | tuple[type, ...]] = {
 
 
 def _is_of_type(found: JsonValue, schema: JsonObject) -> bool:
-    """Return whether an example is what it should be: authors err. Objects must be made anew."""
+    """Return whether an example has the right type: authors err. Objects must be made anew."""
     kind = _type(schema)
     if kind in {"object", "array"} or "enum" in schema:
         return False
@@ -318,7 +318,7 @@ class ToolAnswers:
         return join_words(self.index.source_id(tool))
 
     def locate_tools(self, tools: Sequence[int], mentions: Sequence[Mention]) -> list[Answer]:
-        """Return where *tools* are."""
+        """Return the places of *tools*."""
         spelt = {tool: one for one in reversed(mentions) for tool in one.tools}
         answers = []
         for tool in tools:
@@ -333,7 +333,7 @@ class ToolAnswers:
         return answers
 
     def document_tools(self, tools: Sequence[int], fields: Sequence[str]) -> list[Answer]:
-        """Return the cards of *tools*, with what they document of *fields*, and pages on them."""
+        """Return the cards of *tools*, with their documentation of *fields*, and pages on them."""
         answers = []
         for tool in tools:
             document = self.index.record(tool)
@@ -387,7 +387,7 @@ class ToolAnswers:
     def similar(self, tools: Sequence[int], search: Found, terms: str = "") -> list[Answer]:
         """Return tools like *tools*: these first if there are several, then others with reasons.
 
-        *terms* are words for what else the others do.
+        *terms* are words on further work of the others.
         """
         likeness: dict[int, float] = {}
         reasons: dict[int, dict[str, None]] = {}

@@ -223,12 +223,12 @@ def report_freshness(place: str, reasons: Sequence[str], fresh: str, output: Out
     return ExitCode.FINDINGS
 
 
-# What building remembers from one run to the next, in the user's cache folder.
+# The data that building keeps from one run to the next, in the user's cache folder.
 
 
 SUFFIX = ".memo"
 WORDS_SUFFIX = ".words.memo"
-"""What the names of the two files end with: the second has the words of documents."""
+"""The suffixes of the two files: the second has the words of documents."""
 
 MOST_FILES = 16
 """How many outputs are remembered, those that were built last."""
@@ -270,7 +270,7 @@ class BuildCacheSession:
 
     def __exit__(self, *_: object) -> None:
         """End processes that are still at work, and remove temporary files."""
-        with self._files:  # also where an interrupt ends the wait for the processes
+        with self._files:  # also if an interrupt ends the wait for the processes
             self.memo.close()
 
     def open(self, batch: SourceBatch) -> BuildCache:
@@ -319,7 +319,7 @@ class BuildCacheSession:
                 self._workers.start([make], [([handover.key], given)], handover.keep)
 
     def word_sections(self, documents: Sequence[ToolDocument]) -> WordSections:
-        """Return what the index takes from the words of *documents*, in the order of ids."""
+        """Return the index's data on the words of *documents*, in the order of ids."""
         if self._workers is not None and self._handovers:
             key = digest_contents(map(encode_content, documents))
             if (handover := self._handovers.get(key)) is not None:
@@ -352,7 +352,7 @@ _LAYOUT = 2
 def cache_entry(
     signature: str, files: str, assembly: Assembly, report: Mapping[str, Any]
 ) -> BuildStamp:
-    """Return what this run shall leave."""
+    """Return the record that this run leaves."""
     noticed = assembly.diagnostics
     severities = {item.severity for item in noticed}
     signature = signature if severities <= {Severity.INFO} else ""

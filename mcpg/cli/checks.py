@@ -46,7 +46,7 @@ class Status(StrEnum):
     NOTE = "note"
     """It works or is not needed now, with a remark."""
     OFF = "off"
-    """Nothing asks for it, so it was not checked."""
+    """No setting enables it, so it was not checked."""
     FAILED = "failed"
     """It is configured, and does not work."""
 
@@ -69,7 +69,7 @@ class Check:
 
 
 def failure(name: str, fault: McpgError) -> Check:
-    """Return the check of what cannot be used because of *fault*."""
+    """Return the check of a part that cannot be used because of *fault*."""
     where = f"{fault.place}: " if fault.place else ""
     return Check(name, Status.FAILED, f"{where}{fault.message}", fault.remedy)
 
@@ -88,7 +88,7 @@ def run_check(name: str, trial: Callable[[], Any]) -> Check:
 
 
 def time_call(work: Callable[[], Any]) -> tuple[Any, float]:
-    """Return what *work* returns, and the milliseconds it took."""
+    """Return the result of *work*, and the milliseconds it took."""
     start = time.perf_counter()
     done = work()
     return done, round((time.perf_counter() - start) * 1000, 1)
@@ -157,7 +157,7 @@ def check_bundle(settings: Settings) -> tuple[Check, Engine | None]:
 
 
 def check_index(settings: Settings) -> Check:
-    """Look whether a fresh index is kept; loading has just made one where that is possible."""
+    """Check for a fresh index; loading has just made one if that is possible."""
     name = "index"
     paths = [str(one.value) for one in settings.bundles()]
     if len(paths) > 1 or not is_file(paths[0]):
@@ -230,7 +230,7 @@ EXTRAS = {
     "shacl": ("pyshacl",),
     "telemetry": ("opentelemetry",),
 }
-"""What must be importable for each extra to be there."""
+"""The modules that must be importable for each extra."""
 
 _DISTRIBUTIONS = {"faiss": "faiss-cpu", "opentelemetry": "opentelemetry-api"}
 
@@ -301,7 +301,7 @@ _MEMORY = "memory"
 
 
 def check_store(settings: Settings, factory: ServiceFactory) -> Check:
-    """Put a vector into the store and take it out again."""
+    """Put a vector into the store and read it back."""
     name, found = "store", settings.find("store.kind")
     kind, path = (found.value if found else "sqlite"), factory.store_path()
     is_set = found is not None or settings.find("store.path") is not None
@@ -333,7 +333,7 @@ def check_store(settings: Settings, factory: ServiceFactory) -> Check:
 
 
 def check_cache(settings: Settings, factory: ServiceFactory) -> Check:
-    """Put an entry into the search cache and take it out again."""
+    """Put an entry into the search cache and read it back."""
     name, found = "search cache", settings.find("cache.kind")
     cache = factory.cache()
     if cache is None or found is None:
@@ -410,7 +410,7 @@ def warnings_json(found: Sequence[Diagnostic]) -> list[dict[str, Any]]:
 def check_lock(settings: Settings, batches: Sequence[SourceBatch]) -> Iterator[Check]:
     """Yield a check of the tools in *batches* against the lock file, if there is one, or should be.
 
-    It fails where a build under the lock would.
+    It fails if a build under the lock would.
     """
     path, is_held = lock_path(settings), is_locked(settings)
     if not (is_held or exists(path)):

@@ -40,7 +40,7 @@ def answer_compare(
     output: Output,
     others: Mapping[str, object],
 ) -> int:
-    """Ask both catalogs and print what moved; *others* are options of other explanations."""
+    """Ask both catalogs and print the moves; *others* are options of other explanations."""
     refuse(
         {
             **others,

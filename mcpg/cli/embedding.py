@@ -1,4 +1,4 @@
-"""What `mcpg bundle --embed` does: the vectors of a bundle made, kept and found fresh."""
+"""The work of `mcpg bundle --embed`: vectors of a bundle are made, kept and found fresh."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ from mcpg.vectors.matrix import SUFFIX as CLUSTERS_SUFFIX
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingSetup:
-    """How vectors are to be made.
+    """How vectors are made.
 
     Attributes:
-        store: Keeps them between runs, `None` when nothing does.
+        store: Keeps them between runs, `None` for no store.
     """
 
     provider: EmbeddingProvider
@@ -66,14 +66,14 @@ class VectorTarget:
 
     @property
     def home(self) -> str:
-        """Where they are written: beside the bundle, if anything can be written there."""
+        """The place to write them: beside the bundle, if that is writable."""
         beside = Path(self.places[0])
         return self.places[0 if os.access(beside.parent, os.W_OK) and not beside.is_dir() else -1]
 
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingOutcome:
-    """What came of it.
+    """The result of embedding.
 
     Attributes:
         missing: How many tools have no vector.

@@ -164,7 +164,7 @@ def cache_folder() -> str | None:
 
 
 def login_folder() -> str | None:
-    """Return the user's folder for logins, which nothing empties; `None` when there is none."""
+    """Return the user's folder for logins, which mcpg does not empty; `None` for none."""
     if named := os.environ.get(LOGIN_VARIABLE):
         return os.path.abspath(named)  # noqa: PTH100 - `Path.absolute` keeps `..`
     base = _find_base("~/Library/Application Support", "XDG_DATA_HOME", "~/.local/share")
@@ -205,7 +205,7 @@ def plain_settings(file: str, environment: Mapping[str, str]) -> dict[str, Any]:
         environment: Environment variables.
 
     Raises:
-        NotPlainError: Something is not plain, or asks for more than a plain search.
+        NotPlainError: Something is not plain, or needs more than a plain search.
         OSError: The file cannot be read.
         ValueError: It is not TOML.
     """

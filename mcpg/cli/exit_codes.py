@@ -49,7 +49,7 @@ def run_guarded(run: Callable[[], int], output: Output) -> int:
 
 
 def report_error(fault: McpgError, output: Output) -> int:
-    """Print what went wrong and give the exit code."""
+    """Print the error and return the exit code."""
     _show_traceback(fault, output)
     output.error(fault.message, place=fault.place, remedy=fault.remedy)
     return ExitCode.FAILED

@@ -1,7 +1,7 @@
 """Frequent commands without a command-line library, which takes longer to import than they run.
 
-The parser reads the same declarations as Typer does. Whatever it does not accept (another command,
-`--help`, an unknown option, a wrong value) is left to the whole program, which reports mistakes.
+The parser reads the same declarations as Typer. Arguments that it does not accept (another command,
+`--help`, an unknown option, a wrong value) go to the whole program, which reports mistakes.
 """
 
 from __future__ import annotations

@@ -134,7 +134,7 @@ def show_item(kind: str, name: str, given: Mapping[str, Any], output: Output) ->
 
 
 def find_kind(engine: Engine, noun: str) -> ItemSearch:
-    """Return what searches the items of an engine that `--kind` calls *noun*.
+    """Return the search for the items of an engine that `--kind` calls *noun*.
 
     Raises:
         UsageError: There are none of that kind.

@@ -1,4 +1,4 @@
-"""Search results as text (aligned, one line a tool, two where a terminal is narrow) and as JSON."""
+"""Search results as text (aligned, one line a tool, two on a narrow terminal) and as JSON."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ WITH_SOURCE = 80
 
 
 def nothing_found_text(min_score: float | None, *, abstain: bool, is_filtered: bool) -> str:
-    """Return that no tool was found, and what to try."""
+    """Return the message that no tool was found, with advice."""
     if min_score:
         gate, remedy = f"with a score of {min_score:g}", "lower --min-score"
     elif abstain or min_score is not None:
@@ -195,7 +195,7 @@ def _with_schemas(result: SearchResult) -> dict[str, list[JsonObject]]:
 def matches_listing(
     matches: Sequence[Match], records: Sequence[JsonObject] | None = None
 ) -> RecordListing:
-    """Return *matches* as a list; its *records* are what the matches write, unless given."""
+    """Return *matches* as a list; its *records* come from the matches unless given."""
     from mcpg.cli.render import RecordListing  # noqa: PLC0415 - as above
 
     records = [match.to_dict() for match in matches] if records is None else records

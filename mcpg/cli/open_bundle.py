@@ -135,7 +135,7 @@ class IndexedTool:
         return self._index.view(self._number)
 
     def to_dict(self) -> JsonObject:
-        """Return what `mcpg list` prints of the tool."""
+        """Return the tool's record of `mcpg list`."""
         view = self.view()
         return view.card | view.hints
 
@@ -178,7 +178,7 @@ def read_settings(**flags: Any) -> Settings:
 
 
 def open_engine(settings: Settings, output: Output, *, is_cached: bool = True) -> Engine:
-    """Load what the settings name."""
+    """Load the bundles or sources that the settings name."""
     from mcpg.cli.providers import ServiceFactory  # noqa: PLC0415 - lists of tools need none
     from mcpg.engine.loading import load  # noqa: PLC0415 - as above
 
@@ -304,7 +304,7 @@ _SECTION = "lastrun"
 
 @dataclass(frozen=True, slots=True)
 class BuildStamp:
-    """What a build made of which sources.
+    """A record of a build and its sources.
 
     Attributes:
         signature: Signature of the sources; empty when they have none, or when a warning about
@@ -327,7 +327,7 @@ class BuildStamp:
 def build_stamp(bundle: str) -> BuildStamp:
     """Return the stamp in the index beside *bundle*, which is checked as a whole.
 
-    It is empty where the index is missing, stale, damaged or made by something else.
+    It is empty if the index is missing, stale, damaged or made by something else.
     """
     index = fresh_index(bundle, recipe())
     try:

@@ -221,7 +221,7 @@ def _fill_text(text: str, columns: int, margin: str = "", lead: str = "") -> str
 
 
 def _examples(epilog: str | None) -> str:
-    """Return the examples of an *epilog*, and below an empty line where there is more to read."""
+    """Return the examples of an *epilog*, and its further text below an empty line."""
     examples, _, more = (epilog or "").partition("\n\n")
     shown = f"Examples:\n{textwrap.indent(examples, '  ')}" if examples else ""
     return _join_sections(shown, more)
@@ -299,7 +299,7 @@ def _sentence(text: str) -> str:
 
 
 class OutputFormat(StrEnum):
-    """What standard output carries."""
+    """The format of standard output."""
 
     TEXT = "text"
     JSON = "json"
@@ -342,7 +342,7 @@ def complete_tool(ctx: Any, incomplete: str) -> list[tuple[str, str]]:
 
 
 def _tools(ctx: Any) -> Sequence[Tool]:
-    """Return the tools of the bundle that a command line names, none where that fails."""
+    """Return the tools of the bundle that a command line names, none if that fails."""
     from mcpg.cli.open_bundle import open_catalog, read_settings  # noqa: PLC0415 - help needs none
 
     try:
@@ -364,16 +364,16 @@ COMPLETIONS: Mapping[str, Callable[..., Any]] = {
     "source": _complete_from_tools(lambda tool: (tool.source_id,)),
     "category": _complete_from_tools(lambda tool: tool.hints.categories),
 }
-"""What a shell completes values from."""
+"""The source of a shell's completions."""
 
 
 def option(flags: str, text: str, metavar: str | None = None, **more: Any) -> Any:
-    """Return what annotates an option with the names *flags*, which blanks separate."""
+    """Return the annotation of an option with the names *flags*, which blanks separate."""
     return typer.Option(*flags.split(), help=text, metavar=metavar, show_default=False, **more)
 
 
 def argument(metavar: str, text: str, **more: Any) -> Any:
-    """Return what annotates an argument."""
+    """Return the annotation of an argument."""
     return typer.Argument(help=text, metavar=metavar, show_default=False, **more)
 
 
@@ -494,7 +494,7 @@ Force = Annotated[bool, option("--force", "Replace files that mcpg did not write
 _SOURCE_BUNDLES = inspect.Parameter(
     "source_bundles", _KEYWORD, default=None, annotation=SourceBundles
 )
-"""The help of every command with sources as its arguments."""
+"""The parameter of every command with sources as its arguments."""
 
 
 class _ShowsHelp:

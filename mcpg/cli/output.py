@@ -48,7 +48,7 @@ COLORS = (Color.AUTO, Color.ALWAYS, Color.NEVER)
 
 
 class Output(Screen):
-    """How a run talks.
+    """The output of a run.
 
     Attributes:
         quiet: Only data, warnings and errors.
@@ -134,7 +134,7 @@ class Output(Screen):
                 self.note(f"... and {more:,} more {code} (--verbose shows all)")
 
     def note_opening(self, items: Iterable[Diagnostic]) -> None:
-        """Write diagnostics from opening a bundle; those of its build only if verbose."""
+        """Write diagnostics from opening a bundle; informational ones only if verbose."""
         self.diagnostics(item for item in items if self.verbose or item.severity != Severity.INFO)
 
     def raw_error(self, text: str) -> None:
@@ -155,7 +155,7 @@ class Output(Screen):
 
     @contextmanager
     def progress(self, what: str) -> Iterator[Status | None]:
-        """Show *what* goes on for as long as the block runs; only on a terminal, unless quiet."""
+        """Show the activity *what* while the block runs; only on a terminal, unless quiet."""
         if self.quiet or not is_terminal(sys.stderr):
             yield None
             return
@@ -173,7 +173,7 @@ class Output(Screen):
 
     @contextmanager
     def counting(self, what: str) -> Iterator[Callable[[int, int], None]]:
-        """Show *what* goes on as `progress` does, and give what shows how many of how many."""
+        """Show *what* as `progress` does, and yield a function that shows how many of how many."""
         with self.progress(what) as shown:
 
             def tell(done: int, of: int) -> None:
@@ -202,7 +202,7 @@ def pause_progress() -> Iterator[None]:
 
 @contextmanager
 def _guarded_data() -> Iterator[Any]:
-    """Give standard output; what goes wrong with it becomes an error of ours."""
+    """Yield standard output; turn its errors into errors of mcpg."""
     try:
         yield sys.stdout
     except BrokenPipeError:
@@ -233,7 +233,7 @@ def check_replaceable(
     what: str,
     remedy: str = "name another file, or move it away",
 ) -> None:
-    """Check that writing to *path* overwrites no foreign file.
+    """Check that writing to *path* does not overwrite a foreign file.
 
     An empty file, and anything but an ordinary file, may be written.
 
@@ -290,7 +290,7 @@ def check_place(path: Path | str, *, force: bool = False) -> None:
 
     Raises:
         OutputError: The file contains something else than a report of mcpg, or cannot be read.
-        UsageError: *path* is `-`, where the answer itself goes.
+        UsageError: *path* is `-`, which is for the answer itself.
     """
     if str(path) == "-":
         raise UsageError(
@@ -359,6 +359,6 @@ def wrap_parts(parts: list[str], columns: int) -> Iterator[str]:
 
 
 def hanging(text: str, columns: int, first: str, others: str) -> Iterator[str]:
-    """Wrap *text* at its spaces: behind *first*, and in all lines but one behind *others*."""
+    """Wrap *text* at its spaces: after *first* in the first line, after *others* in the rest."""
     for number, line in enumerate(wrap_parts(text.split(" "), columns - len(others))):
         yield f"{others if number else first}{line.rstrip()}"

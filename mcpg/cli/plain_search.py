@@ -1,6 +1,6 @@
 """A plain search: of one bundle with a fresh index, without settings and providers.
 
-Should anything be in its way, nothing has been printed yet, and the command runs as any other.
+If anything prevents it, nothing has been printed yet, and the command runs as any other.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _OTHERS = (
     *("query", "bundle", "related", "in_categories"),
     *("form", "full", "input_schema", "quiet", "color", "context_summary"),
 )
-# What needs vectors needs settings to find the embedding provider.
+# Options that need vectors need settings to find the embedding provider.
 _WITH_VECTORS = ("embeddings", "auto")
 _WITH_SCHEMAS = ("json", "jsonl")
 # Of more diagnostics some are folded.
@@ -72,7 +72,7 @@ def plain_search(given: Mapping[str, Any]) -> int | None:
         if not given.get("related", True):
             result = result.without_related()
         printed = _laid_out(result, given)
-    except Exception:  # noqa: BLE001 - whatever it is, the whole program explains it
+    except Exception:  # noqa: BLE001 - the whole program explains it
         return None
     code = 0 if result.matches else 1
     return _print(*printed, code, given.get("color"))
@@ -99,11 +99,11 @@ def _engine(path: str) -> Engine:
 
 
 def _read_plain_settings() -> dict[str, Any]:
-    """Return what the environment and configuration files set, as values of parameters.
+    """Return the settings of the environment and configuration files, as parameters' values.
 
     Raises:
         _UnusualSearchError: A project file has settings.
-        NotPlainError: Settings ask for more than a plain search.
+        NotPlainError: Settings need more than a plain search.
     """
     configured, found = "", ""
     here = Path.cwd()
@@ -129,7 +129,7 @@ def _read_plain_settings() -> dict[str, Any]:
 
 
 def _laid_out(result: SearchResult, given: Mapping[str, Any]) -> tuple[str, str, str]:
-    """Return what goes to standard output, and what to standard error before and after it."""
+    """Return the text for standard output, and texts for standard error before and after it."""
     screen, form = Screen(given.get("color", AUTO)), given.get("form", "text")
     screen.shows_all = given.get("full", False)
     text = result_text(result, form, screen, schemas=given.get("input_schema", False))

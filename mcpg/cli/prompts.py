@@ -21,7 +21,7 @@ def confirm(question: str, place: str, remedy: str) -> bool:
 
 
 def find_asker() -> AskUser | None:
-    """Return what asks the person at the terminal for an input; `None` without a terminal."""
+    """Return a function that asks for an input at the terminal; `None` without a terminal."""
     is_answered = is_terminal(sys.stdin) and is_terminal(sys.stderr)
     return _ask_input if is_answered else None
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    # What no setting asks for is not imported.
+    # A service that no setting names is not imported.
     from mcpg.embeddings.provider import EmbeddingKey, EmbeddingProvider, EmbeddingStore
     from mcpg.enrich.chat import ChatWriter
     from mcpg.llm import Normalizer, Reranker
@@ -104,7 +104,7 @@ class ServiceFactory:
         return bool(self._value("telemetry.enabled", default=False))
 
     def arguments(self) -> dict[str, Any]:
-        """Return what `mcpg.load` is to be given, by name of the argument."""
+        """Return the arguments for `mcpg.load` by name."""
         given: dict[str, Any] = {"embeddings": None}
         if self.needs_vectors:
             given |= {"embeddings": self.embedder(), "store": self.store()}
@@ -200,7 +200,7 @@ class ServiceFactory:
         return MemoryCache(**given)
 
     def normalizer(self) -> Normalizer | None:
-        """Return the query rewriter, `None` where no model is set."""
+        """Return the query rewriter, `None` if no model is set."""
         model = self._value("normalization.model")
         if model is None:
             return None
@@ -211,7 +211,7 @@ class ServiceFactory:
         return ChatNormalizer(url, model, key=key, budget=budget)
 
     def reranker(self) -> Reranker | None:
-        """Return what ranks matches, `None` where no model is set."""
+        """Return the reranker of matches, `None` if no model is set."""
         model = self._value("rerank.model") or self._value("normalization.model")
         if model is None:
             return None
@@ -222,7 +222,7 @@ class ServiceFactory:
         return ChatReranker(url, model, key=key, budget=budget)
 
     def text_writer(self) -> ChatWriter | None:
-        """Return the model that writes texts for tools, `None` where none is set."""
+        """Return the model that writes texts for tools, `None` if none is set."""
         model = self._value("enrich.model") or self._value("normalization.model")
         if model is None:
             return None
@@ -233,7 +233,7 @@ class ServiceFactory:
         return ChatWriter(url, model, key=key, budget=self._budget("enrich.timeout", BUDGET))
 
     def observer(self) -> Observer | None:
-        """Return the OpenTelemetry observer, `None` where that is not wanted or not installed."""
+        """Return the OpenTelemetry observer, `None` if it is not enabled or not installed."""
         if not self.is_telling:
             return None
         made: Observer | None = self.make("observer", _TELEMETRY)

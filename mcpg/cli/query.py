@@ -1,4 +1,4 @@
-"""What `search`, `explain` and `route` share: the query, the answer, and its exit code."""
+"""Code that `search`, `explain` and `route` share: the query, the answer, its exit code."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ LIST_FORMS = ("jsonl", "csv", "ids")
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A query, and how it is to be answered.
+    """A query, and how to answer it.
 
     Attributes:
         words: Words of the query as given; a single `-` reads standard input.
         min_score: The gate: the least score that counts, in [0, 1].
-        filters: The arguments of `Engine.search` that choose among the tools, those that are set.
+        filters: The set arguments of `Engine.search` that choose among the tools.
     """
 
     settings: Settings
@@ -131,7 +131,7 @@ def check_schemas(form: str, *, is_asked: bool) -> None:
 
 
 def nothing_found(question: Question) -> str:
-    """Return that no tool was found, and what to try."""
+    """Return the message that no tool was found, with advice."""
     abstain, is_filtered = question.abstain, bool(question.filters)
     return nothing_found_text(question.min_score, abstain=abstain, is_filtered=is_filtered)
 
@@ -193,7 +193,7 @@ def write_blocks(
 
 
 def report_explain(path: str, data: JsonObject, shown: DisplayOptions, output: Output) -> None:
-    """Write what `explain` prints as JSON to the file at *path*, as a page."""
+    """Write the JSON of `explain` to the file at *path*, as a page."""
     from mcpg.show.reports import explain_page  # noqa: PLC0415 - few runs write a report
 
     write_report(path, explain_page(data, shows_times=shown.shows_times), output)
@@ -228,7 +228,7 @@ def make_search_arguments(question: Question) -> dict[str, Any]:
 
 
 def find_reranking(settings: Settings) -> dict[str, Any]:
-    """Return the argument of a search that a model is to rank, nothing for others."""
+    """Return the argument of a search that a model ranks, nothing for others."""
     return {"rerank": True} if ServiceFactory(settings).is_reranking else {}
 
 
@@ -279,7 +279,7 @@ def exit_code(result: SearchResult) -> int:
 
 @dataclass(frozen=True, slots=True)
 class ToolList:
-    """What `--as` asks for: the found tools as the list that an API of language models takes."""
+    """The list of `--as`: the found tools in the form that an API of language models takes."""
 
     api: ApiName
     deferred: bool

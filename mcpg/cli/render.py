@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from mcpg.show.blocks import Table
 
 
-# What ends a code span or a cell of a table, or begins an escape within one.
+# Characters that end a code span or a cell of a table, or begin an escape within one.
 _UNSAFE_IN_CODE = re.compile(r"[`|\\]")
 _PUNCTUATION = re.compile(r"[!-/:-@\[-`{-~]")
 # Characters in our own words that Markdown would read as something else.
@@ -53,7 +53,7 @@ def code(text: str) -> str:
 
 
 def element(text: str) -> str:
-    """Return *text* on one line as an HTML element, for places where no Markdown is read."""
+    """Return *text* on one line as an HTML element, for places without Markdown."""
     escaped = _PUNCTUATION.sub(lambda found: f"&#{ord(found.group())};", one_line(text))
     return f"<code>{escaped}</code>"
 
@@ -201,7 +201,7 @@ class TextLayout:
             yield list(self.lines(block))
 
     def lines(self, block: model.Block, indent: str = "") -> Iterator[str]:
-        """Return the lines of *block*, each behind *indent*; a chart has none."""
+        """Return the lines of *block*, each after *indent*; a chart has none."""
         match block:
             case model.Paragraph():
                 others = f"{indent}  " if indent else ""
@@ -438,7 +438,7 @@ class RecordListing(NamedTuple):
         records: The members of the list in the JSON of the command, in order.
         members: Names of the members of a record that are columns of CSV; a dotted name leads
             into an object.
-        table: The list for people, or what makes it.
+        table: The list for people, or its maker.
     """
 
     records: Sequence[Mapping[str, Any]]
@@ -524,7 +524,7 @@ def table_text(table: Table, output: Screen) -> str:
 
 
 def _member(record: Mapping[str, Any], name: str) -> Any:
-    """Return the member of *record* at the dotted *name*, `None` where there is none."""
+    """Return the member of *record* at the dotted *name*, `None` for none."""
     found: Any = record
     for part in name.split("."):
         found = found.get(part) if isinstance(found, dict) else None

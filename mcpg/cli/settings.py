@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 CONFIG_FILE = "mcpg.toml"
 PROJECT_FILE = "pyproject.toml"
 DEFAULT_BUNDLE = "graph.mdld"
-"""Name of the bundle that is looked for when nothing names one."""
+"""Name of the bundle that mcpg uses when nothing names one."""
 
 _PATHS = frozenset(
     {
@@ -177,7 +177,7 @@ class Settings:
         return (*files, *(str(one.value) for one in self.bundles()))
 
     def sources(self) -> tuple[ConfiguredSource, ...] | None:
-        """Return the sources that a configuration file names, `None` where none names any."""
+        """Return the sources that a configuration file names, `None` if none names any."""
         for file in self._files():
             if file.sources is None:
                 continue
@@ -242,8 +242,8 @@ class ConfigFile:
     Attributes:
         above: The keys of the table with the settings, none for the whole file.
         values: Settings by name; paths begin with the file's folder.
-        sources: Value of `sources`, not yet checked, so that a mistake in it only stops what uses
-            it; `None` for none.
+        sources: Value of `sources`, not yet checked, so that a mistake in it only stops its users
+            of it; `None` for none.
         views: Value of `views`, not yet checked either.
         renamed: Former names of settings in the file by the present ones.
     """
@@ -271,7 +271,7 @@ class ConfigFile:
 
 
 def read_config(path: str, above: tuple[str, ...]) -> ConfigFile | None:
-    """Return the settings in the table *above* of a file, `None` where it has no such table."""
+    """Return the settings in the table *above* of a file, `None` if it has no such table."""
     try:
         text = read_bytes(path, _CONFIG_LIMIT).decode("utf-8-sig")
     except UnicodeDecodeError as fault:
@@ -343,7 +343,7 @@ def find_line(text: str, path: Sequence[str | int]) -> int | None:
     A number in it, from 0, is the place in a list, such as an array of tables.
 
     The parser itself finds it: of all beginnings of the document that end with a statement, it is
-    the last statement of the shortest that has the key. `None` where statements are too long.
+    the last statement of the shortest that has the key. `None` if statements are too long.
     """
     # The lines of TOML end with a line feed; other signs that end lines may be in comments.
     lines = text.split("\n")
@@ -362,6 +362,6 @@ def find_line(text: str, path: Sequence[str | int]) -> int | None:
             high = middle
         except (KeyError, IndexError, TypeError):
             low, begin = end + 1, end
-    # What precedes the statement may be blank, or a comment.
+    # Blank lines or comments may precede the statement.
     filled = (n for n in range(begin, len(lines)) if lines[n].strip()[:1] not in ("", "#"))
     return next(filled, begin) + 1

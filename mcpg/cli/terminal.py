@@ -68,7 +68,7 @@ class Screen:
         return not (self.shows_all or is_terminal(sys.stdout))
 
     def shorten(self, description: str) -> str:
-        """Return a *description*, or its first sentence where that is enough."""
+        """Return a *description*, or its first sentence if that is enough."""
         if not self.is_brief:
             return description
         return cut(one_line(first_sentence(description[: 2 * SENTENCE_WIDTH])), SENTENCE_WIDTH)
@@ -161,7 +161,7 @@ def lines_kept(text: str) -> str:
 
 
 def json_safe(text: str) -> str:
-    """Escape in a JSON *text* what JSON allows in strings but a terminal would obey."""
+    """Escape characters in a JSON *text* that JSON allows in strings but a terminal would obey."""
     # As in `one_line`; line feeds are only at the places where JSON itself puts them.
     if text.replace("\n", "").isprintable():
         return text
@@ -189,7 +189,7 @@ def widths(texts: Sequence[str]) -> list[int]:
 
 
 def cut(text: str, columns: int, mark: str = _ELLIPSIS) -> str:
-    """Shorten *text* to at most *columns* terminal columns, with *mark* where it is cut."""
+    """Shorten *text* to at most *columns* terminal columns, with *mark* at the cut."""
     if width(text) <= columns:
         return text
     taken, room = [], columns - len(mark)

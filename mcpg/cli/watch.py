@@ -29,8 +29,8 @@ _MOST_NAMED = 3
 class Watcher:
     """Runs a command now, and again whenever a file has changed, until it is interrupted.
 
-    A failure is reported, and the next change is waited for. What makes no sense from the start, or
-    is missing, ends it.
+    After a failure, it reports that and waits for the next change. Arguments that make no sense
+    from the start, or missing files, end it.
     """
 
     def __init__(

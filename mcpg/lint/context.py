@@ -1,4 +1,4 @@
-"""What rules look at: the tools of a catalog, their words, and the findings they yield."""
+"""The input of rules: the tools of a catalog, their words, and helpers for findings."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from mcpg.text.words import get_stop_words, stem
 from mcpg.values import format_count
 
 _USUAL = 0.25
-"""From this share on, what a rule looks for is usual in a source, and reported once for it."""
+"""From this share on, a fault is usual in a source, and reported once for it."""
 
 _FEWEST_USUAL = 4
 _MOST_TEXTS = 1 << 16
@@ -198,7 +198,7 @@ def outliers(
 
     A fault of most tools of a source is a habit of its author: it gets one finding, rather than as
     many as there are tools, which would hide all others. *whole* is its predicate, such as `have no
-    description`; *among* has the tools that could have the fault.
+    description`; *among* returns whether a tool could have the fault.
     """
     for source_id, tools in catalogue.sources.items():
         bad = [tool for tool in tools if tool.id in found]

@@ -220,7 +220,7 @@ _BELONGING = (
 
 
 def _is_needed(text: str, start: int, end: int) -> bool:
-    """Return whether the invisible characters from *start* to *end* have a use where they are."""
+    """Return whether the invisible characters from *start* to *end* have a use there."""
     run, after = text[start:end], text[end : end + 1]
     before = text[start - 1 : start] if start else ""
     scripts = _script(before), _script(after)
@@ -236,7 +236,7 @@ def _is_needed(text: str, start: int, end: int) -> bool:
 
 
 def _find_reordered(text: str) -> tuple[int, int] | None:
-    """Return where *text* has a mark of direction that it has no use for."""
+    """Return the place of a mark of direction that *text* does not need."""
     signs = [*_BIDI.finditer(text)]
     override = next((sign for sign in signs if sign[0] in _OVERRIDES), None)
     if override is not None or not signs:
@@ -248,7 +248,7 @@ def _find_reordered(text: str) -> tuple[int, int] | None:
 
 
 def _find_disguised(text: str) -> tuple[int, int] | None:
-    """Return where *text* has a word with letters of another script that look like its own."""
+    """Return the place of a word with letters of another script that look like its own."""
     styled = _STYLED.search(text)
     if styled is not None:
         return styled.span()
@@ -382,7 +382,7 @@ _NUMBERS_BY_SIGN: defaultdict[str, list[int]] = defaultdict(list)
 for _number, _pattern in enumerate(_PATTERNS):
     for _sign in _pattern.signs[0]:
         _NUMBERS_BY_SIGN[_sign].append(_number)
-# Each text is looked at for all signs of the first lists: one look for each, whatever has it.
+# Each text is searched for all signs of the first lists: one search a sign, for all patterns.
 _SIGNS = [*_NUMBERS_BY_SIGN.items()]
 _ASCII_SIGNS = [(sign, numbers) for sign, numbers in _SIGNS if sign.isascii()]
 _MARKS: Sequence[str] = _DATA["secrets"]["marks"]
@@ -414,7 +414,7 @@ _SIGN = re.compile(r"[!@#$%^&*]")
 
 
 def find_poisoning(tool: Tool, text: ToolText) -> Iterator[Finding]:
-    """Yield the attacks in a text of *tool*, and in what it looks like."""
+    """Yield the attacks in a text of *tool*, and in its visible form."""
     read = text.text
     if text.is_key or len(read) < _FEWEST_SIGNS:
         return

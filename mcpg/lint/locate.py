@@ -68,7 +68,7 @@ class Locator:
         return text.place(span) if text and span else Place(path)
 
     def lines(self, place: Place | None) -> Sequence[str]:
-        """Return the lines that *place* is on, none where they are not known."""
+        """Return the lines of *place*, none if they are unknown."""
         text = self._open(place.file) if place and place.line else None
         if place is None or place.line is None or text is None:
             return ()
@@ -280,7 +280,7 @@ class JsonSpans:
         self._members: dict[int, dict[Step, Span]] = {}
 
     def value(self, steps: Sequence[Step]) -> Span | None:
-        """Return the range of the value to which *steps* lead, `None` where there is none."""
+        """Return the range of the value at the end of *steps*, `None` for none."""
         rest = list(steps)
         if len(self._documents) > 1:
             first = rest.pop(0) if rest else None
@@ -392,7 +392,7 @@ class FileFix:
 
 
 _Edit = tuple[FileText, Span, str]
-"""The file, the range and the new text of what fixes a finding."""
+"""The file, the range and the new text of a fix."""
 
 
 def fixes(findings: Iterable[Finding], locator: Locator) -> list[FileFix]:
@@ -445,7 +445,7 @@ def _unescape(raw: str) -> str:
 
 
 def _list_respellings(part: Respelling, locator: Locator) -> Iterator[_Edit]:
-    """Yield the edit that writes a label as it is meant, if nothing else in the file changes."""
+    """Yield the edit that corrects a label, if nothing else in the file changes."""
     if _BUNDLED.fullmatch(split_place(part.spot.place)[1]) or not _PLAIN_LABEL.fullmatch(part.text):
         return
     found = locator.find_range(part.spot)

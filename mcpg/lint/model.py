@@ -1,4 +1,4 @@
-"""What linting yields: rules, findings, places in files, and edits that fix."""
+"""The model of linting: rules, findings, places in files, and edits that fix."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Place:
     """A range of a file; lines and columns are counted from 1, columns in characters.
 
     Attributes:
-        line: The first line, `None` where only the file is known.
+        line: The first line, `None` if only the file is known.
         end_line: The line of the last character.
         end_column: The column after the last character.
     """
@@ -102,10 +102,10 @@ class RelatedTool:
 
 @dataclass(frozen=True, slots=True)
 class Respelling:
-    """A label that is to be written like another.
+    """A label to write like another.
 
     Attributes:
-        text: How it is to be written.
+        text: Its new spelling.
     """
 
     tool_id: str

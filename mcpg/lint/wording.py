@@ -278,7 +278,7 @@ _MOST_WORDS = 12
 
 
 def check_labels(catalogue: LintContext) -> Iterator[Finding]:
-    """Yield labels that are spelt like others, and stuffed hints."""
+    """Yield labels with spellings close to others, and stuffed hints."""
     for code, field, noun in _FIELDS:
         holders: defaultdict[str, list[Tool]] = defaultdict(list)
         for tool in catalogue.tools:
@@ -295,7 +295,7 @@ def check_labels(catalogue: LintContext) -> Iterator[Finding]:
 def _report_slip(
     code: str, field: str, noun: str, label: str, meant: str, holders: Mapping[str, list[Tool]]
 ) -> Finding:
-    """Report a *label*; a rare one is to be written like a frequent one, if that is frequent."""
+    """Report a *label*; a rare one should be written like a frequent one, if that is frequent."""
     having, right = holders[label], holders[meant]
     found = make_finding(
         code,

@@ -222,7 +222,7 @@ class _Run:
         chosen, output, guard = self.chosen, self.output, self.guard
         file = None if self.target == STDOUT else self.target
         makes_index = file is not None and not chosen.compares
-        # The lock may differ where the sources do not.
+        # The lock may differ although the sources do not.
         signature = self.intake.sign(self.target) if makes_index and guard is None else ""
         files = self.intake.sign_files(self.target) if makes_index and guard is None else ""
         last = self.find_last_build(signature)

@@ -67,7 +67,7 @@ MARKS = {
     # The place of the application id in a SQLite database: https://www.sqlite.org/fileformat.html
     CacheKind.STORE: FileMark(".sqlite", b"mcpg", 68),
 }
-# What SQLite keeps beside a database while it is used, and sometimes after.
+# Files that SQLite keeps beside a database while it is used, and sometimes after.
 _BESIDE_STORE = ("-wal", "-shm")
 
 
@@ -76,7 +76,7 @@ class CacheFile:
     """One file, or the folder of a graph.
 
     Attributes:
-        size: How many bytes it takes, with what belongs to it.
+        size: Its bytes, with the files that belong to it.
     """
 
     kind: CacheKind
@@ -104,7 +104,7 @@ def kept_files(settings: Settings) -> list[CacheFile]:
 
 
 def remove(files: Sequence[CacheFile]) -> None:
-    """Remove *files*, and what killed processes left beside them."""
+    """Remove *files*, and the leftovers of killed processes beside them."""
     for kept in files:
         if kept.kind is CacheKind.TRIPLES:
             for one in own_items(Cache):

@@ -196,7 +196,7 @@ def _write(data: dict[str, Any], chosen: DiffOptions, output: Output) -> None:
             output.json(data)
         case "markdown":
             title = f"{_TITLE}: {headline(data)}"
-            # With fewer items where it is too long for a comment.
+            # With fewer items if it is too long for a comment.
             tried = (most, *(one for one in _FEWER if most is None or one < most))
             drawn = (markdown(change_blocks(data, one, folds=True), title) for one in tried)
             too_long = f"{title}\n\nThe report is too long for a comment; `mcpg diff` shows all.\n"
@@ -276,7 +276,7 @@ def _extract(folder: Path, commit: str, name: str, root: Path, left: int = MAX_B
 
 
 def _keep_within(member: tarfile.TarInfo, path: str) -> tarfile.TarInfo | None:
-    """Leave out what leads out of the copy, such as an absolute link; see `tarfile.data_filter`."""
+    """Leave out members outside the copy, such as absolute links; see `tarfile.data_filter`."""
     try:
         return tarfile.data_filter(member, path)
     except tarfile.FilterError:

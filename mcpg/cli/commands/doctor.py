@@ -303,7 +303,7 @@ def _assemble(batch: SourceBatch) -> tuple[int, Sequence[Diagnostic]]:
 
 
 def _check_together(batches: Sequence[SourceBatch]) -> Check:
-    """Return a check of what concerns several sources, such as equal names."""
+    """Return a check across several sources, such as of equal names."""
     count, found = _assemble(SourceBatch.join(batches))
     alone = {one for batch in batches for one in _assemble(batch)[1]}
     shared = [one for one in found if one not in alone]

@@ -279,7 +279,7 @@ class _Session:
         self.output.note(f"wrote {path}")
 
     def write(self) -> int:
-        """Write the texts that are missing or stale, or show what that would take."""
+        """Write the missing or stale texts, or show the cost."""
         tools = [*self.plan.list_tools(all_states=self.chosen.refresh)]
         languages = _list_setting(self.settings, "enrich.languages")
         prompts = [*make_prompts(self.plan, tools, languages)]
@@ -385,7 +385,7 @@ class _Session:
             self.output.note(f"wrote {file.path}")
 
     def estimate(self, prompts: Sequence[Prompt]) -> int:
-        """Show what writing the texts would take."""
+        """Show the cost of writing the texts."""
         sent, received = (sum(one.tokens[side] for one in prompts) for side in (0, 1))
         prices = [self.settings.find(f"enrich.{one}_price") for one in ("input", "output")]
         cost = None
@@ -426,7 +426,7 @@ class _Session:
 
     @property
     def choose(self) -> partial[Path]:
-        """What returns the file for a tool that has no entry yet."""
+        """The function that returns the file for a tool without an entry."""
         return partial(choose_file, plan=self.plan, paths=self.paths, folder=self.chosen.target)
 
     def report(

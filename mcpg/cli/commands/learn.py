@@ -53,7 +53,7 @@ mcpg learn --forget billing_refund --forget-before 2026-01-01"""
 
 STDIN = "-"
 DEFAULT_OUTPUT = "graph.observed.jsonl"
-"""The file that is written where nothing names one."""
+"""The file to write if nothing names one."""
 
 _MEMBERS = ("source", "kind", "target", "weight", "sessions", "of", "failed", "last", "reason")
 _MARK = f'{{"schema":"{SCHEMA}"'.encode()

@@ -363,7 +363,7 @@ def _annotate(one: Finding) -> str:
             members |= {"line": str(place.line), "endLine": str(place.end_line or place.line)}
             if place.end_line == place.line:
                 members |= {"col": str(place.column), "endColumn": str(place.end_column)}
-    # A property escapes what separates properties, too.
+    # A property also escapes the separators of properties.
     texts = {
         key: _escape(text).replace(":", "%3A").replace(",", "%2C") for key, text in members.items()
     }
@@ -375,7 +375,7 @@ def _annotate(one: Finding) -> str:
 
 
 def _escape(text: str) -> str:
-    # What could begin a command or steer a terminal becomes visible, the rest is escaped.
+    # Signs that could begin a command or steer a terminal become visible, the rest is escaped.
     safe = one_line(text)
     return safe.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
@@ -426,9 +426,9 @@ def summary(report: Report) -> str:
 def make_indexer(
     paths: Sequence[str], batch: SourceBatch, source_id: str | None
 ) -> Callable[[Assembly], Index]:
-    """Return what makes the index of the catalog that was read from *paths* as *batch*.
+    """Return a maker of the index of the catalog that was read from *paths* as *batch*.
 
-    The index of a bundle serves where nothing else was read, and *source_id* renames nothing.
+    The index of a bundle serves if nothing else was read and *source_id* renames nothing.
     """
     others = batch.tools or batch.documents or batch.rules or source_id
     is_bundle = len(paths) == 1 and batch.bundles and not others
@@ -449,7 +449,7 @@ def _is_sound(index: Index) -> bool:
 
 
 def _open_or_compile(assembly: Assembly) -> Index:
-    """Return the index of *assembly*, from the cache folder where an earlier run has left it."""
+    """Return the index of *assembly*, from the cache folder if an earlier run has left it."""
     folder = cache_folder()
     if folder is None or len(assembly.documents) < _FEWEST_TOOLS:
         return Index(compile_reach_index(assembly))

@@ -157,7 +157,7 @@ def _read_stated_tools(
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
-    """What became of the changes; the lock is as it is now."""
+    """The results of the changes; the lock is as it is now."""
 
     path: str
     lock: ApprovedTools
@@ -257,7 +257,7 @@ def _select_approved(
 
 
 def _show(changes: Iterable[LockChange], output: Output) -> None:
-    """Show how tools differ, on standard error, where mcpg asks questions."""
+    """Show how tools differ, on standard error, the stream of questions."""
     output.raw_error("".join(shown_changes(changes, output, sys.stderr)))
 
 

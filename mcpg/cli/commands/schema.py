@@ -34,7 +34,7 @@ _ONE_LINE = {"$ref": f"{_REFERENCE}{LINE}"}
 
 
 def format_names() -> list[str]:
-    """Return the names of the schemas of what commands print, in alphabetical order."""
+    """Return the names of the schemas of commands' output, in alphabetical order."""
     stems = (file.name.removesuffix(".json") for file in _FOLDER.iterdir())
     return sorted(name for name in stems if name not in (*FILES, _COMMON))
 
@@ -240,7 +240,7 @@ def _name_type(one: Any, definitions: Definitions) -> str:
 
 
 def _make_plural(kind: str) -> str:
-    """Return what a list of *kind* is called: strings, objects, [tools](#tool)."""
+    """Return the name of a list of *kind*: strings, objects, [tools](#tool)."""
     if kind.startswith("["):
         return kind.replace("y](", "ie](").replace("ch](", "che](").replace("](", "s](")
     if kind.endswith("s"):

@@ -264,7 +264,7 @@ def _item_blocks(tuning: ItemTuning) -> Iterator[Block]:
 
 
 def _part_blocks(parts: Mapping[str, TunedPart]) -> Iterator[Block]:
-    """Return the metrics of *parts* on the validation data, and whether each is kept."""
+    """Return the metrics of *parts* on held-out queries, and whether each is kept."""
     metrics = [
         (
             name,
