@@ -246,7 +246,7 @@ def _read_plain_file(path: Path) -> dict[str, Any]:
 
 
 def _read_number(text: str) -> int:
-    """Return the whole number above 0 in *text*, which has only digits."""
+    """Return *text* as a whole number above 0, if it has only digits."""
     if not (text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS and text[0] != "0"):
         raise NotPlainError
     return int(text)

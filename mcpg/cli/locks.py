@@ -1,4 +1,4 @@
-"""Lock files as options and settings name them, and builds that must match a lock."""
+"""Lock files as options and settings name them, and builds under a lock."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def lock_path(settings: Settings) -> str:
 
 
 def is_locked(settings: Settings) -> bool:
-    """Return whether an option or a setting requires that builds match the lock."""
+    """Return whether an option or a setting applies the lock to builds."""
     found = settings.find("lock.enforce")
     return found is not None and bool(found.value)
 
@@ -65,7 +65,7 @@ def open_lock(path: str) -> ApprovedTools:
 
 @dataclass(slots=True)
 class LockGuard:
-    """Makes a build match a lock.
+    """Applies a lock to a build.
 
     Attributes:
         reaction: One of `REACTIONS`.

@@ -29,7 +29,7 @@ _PLAIN = {
     *("sources", "in_categories", "read_only", "related", "min_score", "abstain"),
     *("form", "full", "input_schema", "quiet", "color", "context_tools", "context_summary"),
 }
-# The options among these, which are not arguments of a search.
+# Of these, the options that are not arguments of a search.
 _OTHERS = (
     *("query", "bundle", "related", "in_categories"),
     *("form", "full", "input_schema", "quiet", "color", "context_summary"),

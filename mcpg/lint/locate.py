@@ -87,7 +87,7 @@ class Locator:
         return "" if size > _LONGEST_SNIPPET else "\n".join(self.lines(place))
 
     def find_range(self, spot: Location) -> tuple[FileText, int, int] | None:
-        """Return the file of *spot*, and the begin and end of the text in it."""
+        """Return the file of *spot*, and the range of the text in it."""
         path, inner = split_place(spot.place)
         text = self._open(path) if path else None
         span = text.span(inner, spot) if text else None

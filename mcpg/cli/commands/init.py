@@ -128,7 +128,7 @@ def run(output: Output, chosen: InitOptions) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _FoundSources:
-    """The configurations on this machine, and which of them are used."""
+    """The configurations and skills on this machine, and which of them are used."""
 
     clients: Sequence[FoundClient]
     used: Sequence[FoundClient]

@@ -296,7 +296,7 @@ def _edge_json(one: LearnedEdge) -> JsonObject:
 def learn_blocks(
     observed: ObservedCalls, tally: Tally, edges: Sequence[LearnedEdge], limit: int
 ) -> Iterator[Block]:
-    """Return the sessions that were read, and the strongest edges, at most *limit*."""
+    """Return the counts of calls, and the strongest edges, at most *limit*."""
     days = sorted(filter(None, observed.sessions))
     calls = sum(one.calls for days_of in observed.tools.values() for one in days_of.values())
     failures = f", {tally.failures:,} of them failed" if tally.failures else ""
