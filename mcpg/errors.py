@@ -5,7 +5,7 @@ McpgError
 │   ├── SourceError       a manifest, hints file or folder
 │   ├── DocumentError     a Markdown-LD document
 │   └── BundleError       a bundle file
-├── OutputError       something cannot be written, or would overwrite what is not ours
+├── OutputError       something cannot be written, or would overwrite a foreign file
 ├── UsageError        an option or a setting makes no sense
 └── NotFoundError     a tool, file or bundle that was named does not exist
 """
@@ -28,8 +28,8 @@ class McpgError(Exception):
     """Base class of all errors of mcpg.
 
     Attributes:
-        message: What is wrong, naming the thing at fault.
-        place: Where it is wrong (a file, `file:line`, a member), or `None`.
+        message: The mistake, naming the thing at fault.
+        place: The place of the mistake (a file, `file:line`, a member), or `None`.
         remedy: What the reader can do about it, or `None`.
     """
 
@@ -64,7 +64,7 @@ class BundleError(InputError):
 
 
 class OutputError(McpgError):
-    """Something cannot be written, or writing would destroy what is not ours."""
+    """Something cannot be written, or writing would destroy a foreign file."""
 
 
 class PostgresError(McpgError):
@@ -80,7 +80,7 @@ class NotFoundError(McpgError):
 
 
 def wrong_type(name: str, given: object, wanted: str, verb: str = "is of") -> UsageError:
-    """Return the error for an argument *name* that is not what is *wanted*, such as `text`."""
+    """Return the error for an argument *name* of another type than *wanted*, such as `text`."""
     message = f"{name} {verb} type {type(given).__name__}"
     return UsageError(message, remedy=f"use {wanted}")
 
@@ -105,7 +105,7 @@ class Severity:
 
 
 class Code:
-    """The stable names of diagnostics; those of the .NET gateway where one fits."""
+    """The stable names of diagnostics; the .NET gateway's name if one fits."""
 
     SOURCE_LOAD_FAILED = "source_load_failed"
     SOURCE_SKIPPED = "source_skipped"
@@ -227,7 +227,7 @@ class Diagnostic(NamedTuple):
         code: Stable name, for programs: one of `CODES`.
         severity: How much it matters: one of `Severity`.
         message: One sentence for people.
-        place: Where (a file, a member, a tool), or `None`.
+        place: The file, member or tool, or `None`.
     """
 
     code: str
@@ -369,5 +369,5 @@ REMEDIES = {
 
 
 def find_remedy(code: str) -> str | None:
-    """Return what to do about a diagnostic with *code*, `None` for a code that is not ours."""
+    """Return the remedy for a diagnostic with *code*, `None` for a code of others."""
     return REMEDIES.get(code)

@@ -1,4 +1,4 @@
-"""Questions about a catalogue: where things are, what they do, how they relate, examples, likes."""
+"""Answers to questions about a catalog: places, behavior, relations, examples, similar tools."""
 
 from __future__ import annotations
 

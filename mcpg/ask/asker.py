@@ -1,7 +1,7 @@
-"""Answer questions: recognise names, decide what is wanted, and look it up.
+"""Answer questions: recognize names, decide on the intent, and look up the answer.
 
-The stages are those of a query orchestrator: parse, decide, look up, suggest. Every answer tells
-the decision and its evidence. A question that names nothing is searched for.
+The stages follow a query orchestrator: parse, decide, look up, suggest. Every answer has
+the decision and its evidence. A question that names nothing becomes a search.
 """
 
 from __future__ import annotations
@@ -83,12 +83,12 @@ class SymbolQuestion:
     """A question, as an answerer sees it.
 
     Attributes:
-        intent: What it wants, one of `mcpg.ask.INTENTS`.
-        symbols: The names among these that answerers know.
+        intent: The intent, one of `mcpg.ask.INTENTS`.
+        symbols: The names in the question that answerers can look up.
         scope: The source code that is meant; `None` for all.
-        topic: What a question is about that names nothing, "" for any other question.
+        topic: The topic of a question that names nothing, "" for any other question.
         ranking: How source code is ranked.
-        services: What makes vectors, `None` for nothing.
+        services: Makes vectors, `None` for none.
     """
 
     intent: str
@@ -119,16 +119,16 @@ class SymbolAnswerer(SymbolNames, Protocol):
         """Return whether there is any symbol."""
 
     def answer(self, question: SymbolQuestion) -> SymbolAnswers:
-        """Answer a question: one that names symbols, or a search."""
+        """Answer a question that names symbols, or a search."""
 
     def leads(self, direction: str, name: str, scope: CodeScope | None) -> bool:
         """Return whether anything is related in a *direction* to the symbol *name*."""
 
     def check_scope(self, scope: CodeScope) -> tuple[Diagnostic, ...]:
-        """Report what *scope* names that there is not."""
+        """Report names in *scope* that do not exist."""
 
     def find_handler(self, name: str, description: str) -> RelatedItem | None:
-        """Return the symbol that implements a tool, `None` where names do not say."""
+        """Return the symbol that implements a tool, `None` if no name matches."""
 
 
 def _make(answerer: Answerer, index: Index) -> SymbolAnswerer:
@@ -139,7 +139,7 @@ def _make(answerer: Answerer, index: Index) -> SymbolAnswerer:
 class SymbolAnswerers:
     """All answerers of our rooms and of other packages, as one; packages that fail are left out.
 
-    Each reads the index on demand. `diagnostics` has what failed.
+    Each reads the index on demand. `diagnostics` has the failures.
     """
 
     def __init__(self, index: Index) -> None:
@@ -208,16 +208,16 @@ _SHORT = 16
 
 @dataclass(frozen=True, slots=True)
 class AskRequest:
-    """How a question is to be answered.
+    """How to answer a question.
 
     Attributes:
-        intent: What it wants, one of `INTENTS`; "" to decide by the question.
-        patterns: Wordings that a host gives intents to, the first that fits counts.
+        intent: The intent, one of `INTENTS`; "" to decide by the question.
+        patterns: Wordings to which a host assigns intents; the first that fits counts.
         scope: The source code that is meant; `None` for all.
         ranking: How source code is ranked.
         sources: The sources to which a search, and the tools of the catalog, are restricted.
-        categories: Likewise.
-        read_only: Likewise, to tools that only read.
+        categories: The same for categories.
+        read_only: Whether only tools that only read are searched.
     """
 
     intent: str = ""
@@ -233,7 +233,7 @@ class AskRequest:
 
 @dataclass(frozen=True, slots=True)
 class _ReadQuestion:
-    """A question that was read; *terms* are, after `similar:ID`, what else others are to do."""
+    """A question that was read; *terms* are words after `similar:ID` on the work of others."""
 
     text: str
     tokens: tuple[Token, ...]
@@ -251,7 +251,7 @@ class _ReadQuestion:
 
 
 class Asker:
-    """Answers questions about one index; what was read once is kept."""
+    """Answers questions about one index; keeps data that it has read."""
 
     def __init__(self, index: Index, services: EngineServices | None = None) -> None:
         self._index = index
@@ -270,7 +270,7 @@ class Asker:
         The last answers are kept, by the question and the request.
 
         Raises:
-            UsageError: There is no question, or *request* asks for something that there is not.
+            UsageError: The question is empty, or a name in *request* does not exist.
         """
         key = repr(text), repr(request)
         known = self._known.get(key)
@@ -329,7 +329,7 @@ class Asker:
         if found and len(mentions) == 1:
             mentions = tuple(replace(one, spelling="name") for one in mentions)
         symbols = {one.text for one in mentions if one.kind == MentionKind.SYMBOL}
-        # A qualified name such as `Model.save` is no argument.
+        # A qualified name such as `Model.save` is not an argument.
         literals = tuple(one.text for one in find_literals(text) if one.text not in symbols)
         topic = None if mentions else find_topic(tokens)
         catalog = None if found else read_catalog_question(tokens, mentions, self.names)
@@ -350,7 +350,7 @@ class Asker:
         is_whole = first and first.is_sure and first.end - first.start == len(question.tokens)
         if first and is_whole and first.kind != MentionKind.FIELD:
             why = (f"is the name of a {first.kind}",)
-            # Plain words may be a wish as well, and a search finds that name first, too.
+            # Plain words may also be a wish, and a search also finds that name first.
             is_form = any(one.is_identifier or one.is_marked for one in question.tokens)
             is_form = is_form or (len(question.tokens) == 1 and is_rare(question.tokens[0]))
             intent = Intent.NAVIGATION if is_form else Intent.SEARCH
@@ -378,7 +378,7 @@ class Asker:
         )
 
     def _unknown(self, question: _ReadQuestion) -> Iterator[Diagnostic]:
-        """Report what has the form of a name and is none here."""
+        """Report words that look like names but name nothing here."""
         if len(question.tokens) > _SHORT:
             return
         held = {place for one in question.mentions for place in range(one.start, one.end)}
@@ -458,7 +458,7 @@ class _Lookup:
         return [*found, *self._ask_answerers(intent).answers, *behind], decision
 
     def _answer_catalog(self, decision: Decision) -> tuple[list[Answer], Decision]:
-        """Answer by the facts of the catalog; nothing where the question has no such condition."""
+        """Answer by the facts of the catalog; nothing if the question has no such condition."""
         question, request, tools = self._question.catalog, self._request, self._tools
         if question is None:
             return [], decision
@@ -489,7 +489,7 @@ class _Lookup:
         return replace(answer, related=(handler, *answer.related)) if handler else answer
 
     def _answer_topic(self, decision: Decision) -> tuple[list[Answer], Decision]:
-        """Answer a question about a topic by source code, or search where a tool fits better."""
+        """Answer a question about a topic by source code, or search if a tool fits better."""
         found = self.search_question()
         if not found or found[0].kind == "tool":
             if self._request.intent:
@@ -557,7 +557,7 @@ class _Lookup:
 def _check_request(
     text: str | None, request: AskRequest
 ) -> tuple[AskRequest, tuple[Diagnostic, ...]]:
-    """Check what is asked; too much is cut, with a diagnostic."""
+    """Check the request; cap a limit that is too high, and report a question that is cut."""
     check_text("question", text)
     check_text("intent", request.intent)
     check_flag("include_disabled", request.include_disabled)
@@ -586,7 +586,7 @@ def _check_request(
 def suggest(
     decision: Decision, results: Sequence[Answer], leads: Callable[[str, Answer], bool]
 ) -> Iterator[Suggestion]:
-    """Yield what to ask next; *leads* tells if anything is related in a direction to an answer."""
+    """Yield the next questions; *leads* returns if an answer has relations in a direction."""
     if not results or results[0].kind in {"page", "file"}:
         return
     best, name = results[0], results[0].symbol

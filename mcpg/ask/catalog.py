@@ -1,7 +1,7 @@
 """Answer questions about the catalog by its facts: hints, operations, sources and categories.
 
-The hints `readOnlyHint` and `destructiveHint` decide what a tool does, or else the verbs of its
-name and description.
+The hints `readOnlyHint` and `destructiveHint` decide on the operations of a tool, or else the
+verbs of its name and description.
 """
 
 from __future__ import annotations
@@ -54,12 +54,12 @@ class CatalogAnswers(NamedTuple):
 def answer_catalog_question(
     question: CatalogQuestion, tools: ToolAnswers, allowed: Collection[int], search: Search
 ) -> CatalogAnswers:
-    """Answer *question* by the facts of the *allowed* tools; *search* finds what is about words."""
+    """Answer *question* by the facts of the *allowed* tools; *search* finds tools for words."""
     return _Facts(question, tools, allowed).answer(search)
 
 
 class _Facts:
-    """What is known of the tools that a question may be about."""
+    """The facts about the tools that a question may be about."""
 
     def __init__(
         self, question: CatalogQuestion, tools: ToolAnswers, allowed: Collection[int]
@@ -105,7 +105,7 @@ class _Facts:
         return dict(_keep_matches(matches, found, question.about, self._index))
 
     def _meet(self, tools: Sequence[int]) -> dict[int, _Fact]:
-        """Return those of *tools* that meet the conditions, with how surely, and why."""
+        """Return the *tools* that meet the conditions, with how surely, and why."""
         question = self._question
         if question.unknown and not (question.sources or question.categories):
             return {}
@@ -162,7 +162,7 @@ class _Facts:
         return share, hint
 
     def _group(self, tools: Iterable[int]) -> dict[str, list[int]]:
-        """Return *tools* by what is listed: their sources, or their categories."""
+        """Return *tools* by the listed things: their sources, or their categories."""
         index, found = self._index, dict[str, list[int]]()
         if self._question.listed == Listing.SOURCES:
             for tool in tools:

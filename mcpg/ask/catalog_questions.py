@@ -1,9 +1,9 @@
 """Read questions about the catalog itself: which tools, sources or categories it has.
 
 The grammar of such a question: words that open it (*which*, *how many*, *list all*), the noun of
-what is listed (*tools*, *servers*, *categories*), and conditions: what the tools do (*delete*,
-*only read*), what is stated of them (*destructive*, *disabled*), where they are (*of github*), and
-what they are about. The table of operations gives verbs their kinds, and the tables of translations
+the list (*tools*, *servers*, *categories*), and conditions: operations (*delete*, *only read*),
+properties (*destructive*, *disabled*), sources or categories (*of github*), and
+topics. The table of operations gives verbs their kinds, and the tables of translations
 give words of other languages their meanings.
 """
 
@@ -36,8 +36,8 @@ _NOUNS = {
     "categori": Listing.CATEGORIES,
 }
 _STATES = {"destruct": DESTRUCTIVE, "disabl": DISABLED, "enabl": ENABLED, "avail": ENABLED}
-# Cues that may stand before the noun, those of which one opens a question, and those that no
-# question about a catalog has before it says what the tools are about.
+# Cues that may come before the noun, cues that open a question, and cues that no question
+# about a catalog has before the topic of the tools.
 _OPENING = frozenset(("what", "all", "count", "aux", "of", "you", "we", "want"))
 _ASKING = frozenset(("what", "all", "count"))
 _LEADING = frozenset(("of", "from", "for", "with", "aux"))
@@ -53,7 +53,7 @@ _LEAST_MEANING = 0.2
 _COMMON = 0.02
 _LONGEST_NAME = 4
 _ALSO = 0.7
-"""A verb names each kind whose ratio is at most this below that of its first one."""
+"""A verb names each kind with a ratio at most this below the ratio of its first kind."""
 _LEAST_SHARE = 1 / 3
 _RELATED = 0.41
 """From this relation to the name of a kind on, a verb means the kind, and no operation of it."""
@@ -63,14 +63,14 @@ class CatalogQuestion(NamedTuple):
     """A question about the catalog.
 
     Attributes:
-        listed: What is asked for, one of `Listing`.
-        kinds: What the tools do; empty for anything.
-        is_only: Whether they do nothing else.
-        state: `destructive`, `disabled` or `enabled`; "" for any.
-        is_denied: Whether they are to do or to be the opposite.
-        unknown: Names of no source or category, each with which of them it is to be.
-        about: What the tools are about, as written.
-        verb: The verb behind the noun, as written.
+        listed: The kind of things to list, one of `Listing`.
+        kinds: The operations of the tools; empty for any.
+        is_only: Whether the tools do nothing else.
+        state: The property `destructive`, `disabled` or `enabled`; "" for any.
+        is_denied: Whether the question negates `kinds` or `state`.
+        unknown: Names of no source or category, each with the kind it should have.
+        about: The topic of the tools, as written.
+        verb: The verb after the noun, as written.
     """
 
     listed: str
@@ -87,7 +87,7 @@ class CatalogQuestion(NamedTuple):
 
 @cache
 def find_kinds(word: str) -> Kinds:
-    """Return the kinds of operations that an English stem asks for; none if it is no verb."""
+    """Return the kinds of operations that an English stem means; none if it is not a verb."""
     if not lexicon.is_operation(word):
         known = lexicon.operation_shares(word)
         return _NO_KINDS if known else _name_kinds().get(word, _NO_KINDS)
@@ -114,7 +114,7 @@ def _name_kinds() -> Mapping[str, Kinds]:
 
 
 class _Word(NamedTuple):
-    """A word of a question, and what it means to a catalog."""
+    """A word of a question, and its meaning for a catalog."""
 
     token: Token
     stems: tuple[str, ...]
@@ -147,7 +147,7 @@ def _read_words(tokens: Sequence[Token]) -> list[_Word]:
 def read_catalog_question(
     tokens: Sequence[Token], mentions: Sequence[Mention], names: NameLookup
 ) -> CatalogQuestion | None:
-    """Return what a question asks of the catalog, `None` where it asks for something else."""
+    """Return the question about the catalog, `None` if it is about something else."""
     words = _read_words(tokens)
     if mentions and not any(word.noun for word in words):
         return None
@@ -176,7 +176,7 @@ class _Reader:
                 self._take_name(range(start, start + size))
 
     def _take_name(self, window: range) -> None:
-        """Take the words of *window* as the name of a source or category, where they are one."""
+        """Read the words of *window* as the name of a source or category, if they name any."""
         text = " ".join(self._words[at].token.folded for at in window)
         source, category = self._names.find_source(text), self._names.find_category(text)
         if not (source or category) or not self._held.isdisjoint(window):
@@ -191,7 +191,7 @@ class _Reader:
         self._held.update(window)
 
     def _nouns_beside(self, window: range) -> set[str]:
-        """Return the nouns of which words are a name: `slack tools`, `the server slack`."""
+        """Return the nouns beside words that are a name: `slack tools`, `the server slack`."""
         nouns = {one.noun for one in self._words[window.stop :][:1]}
         nouns |= {one.noun for one in self._words[: window.start][-1:]} - {Listing.TOOLS}
         return nouns - {""}
@@ -213,9 +213,9 @@ class _Reader:
         return max(common) < lexicon.COMMON and not any(one.kinds for one in words)
 
     def read(self) -> CatalogQuestion | None:
-        """Return the question, `None` where it is not one about the catalog."""
+        """Return the question, `None` if it is not about the catalog."""
         words = self._words
-        # `The slack server` names a source, and asks for none.
+        # `The slack server` names a source, but requests no list of sources.
         beside = {at for one in self._held for at in (one - 1, one + 1)}
         nouns = [at for at, one in enumerate(words) if one.noun and at not in self._held]
         heads = [at for at in nouns if words[at].noun == Listing.TOOLS or at not in beside]
@@ -244,7 +244,7 @@ class _Reader:
         )
 
     def _read_source_alone(self) -> CatalogQuestion | None:
-        """Read `what can the slack server do`, which has no noun for what is listed."""
+        """Read `what can the slack server do`, which has no noun for the listed things."""
         others = [one for at, one in enumerate(self._words) if at not in self._held]
         is_asked = any(one.has(("what",)) for one in others[:1])
         is_asked = is_asked and self._is_led(min(self._held), ("aux",))
@@ -252,7 +252,7 @@ class _Reader:
         return self._make(Listing.TOOLS) if is_asked and are_empty else None
 
     def _read_opening(self, head: int) -> bool:
-        """Read what stands before the noun; return whether all of it may."""
+        """Read the words before the noun; return whether all of them may come there."""
         for at, word in enumerate(self._words[:head]):
             if at in self._held or word.noun or self._read_property(word):
                 continue
@@ -269,7 +269,7 @@ class _Reader:
         return True
 
     def _read_conditions(self, start: int) -> bool:
-        """Read what stands behind the noun; return whether it is of a question of the catalog."""
+        """Read the words after the noun; return whether they fit a question about the catalog."""
         about: list[str] = []
         for at in range(start, len(self._words)):
             word, is_begun = self._words[at], bool(about or self._verb)
@@ -289,7 +289,7 @@ class _Reader:
         return True
 
     def _read_property(self, word: _Word) -> bool:
-        """Read a word that states a property; return whether it does."""
+        """Read a word for a property; return whether it is such a word."""
         pieces = [stem(one) for one in split_words(word.token.folded)]
         state = next((_STATES[one] for one in (*word.stems, *pieces) if one in _STATES), "")
         if state:
@@ -309,7 +309,7 @@ class _Reader:
         self._is_operation = not any(one in _name_kinds() for one in word.stems)
 
     def _take_unknown(self, place: int) -> None:
-        """Take a word that stands where a name does, which the catalog may know as a word."""
+        """Read a word in the place of a name, which the catalog may have as a word."""
         text = self._words[place].token.text
         nouns = self._nouns_beside(range(place, place + 1))
         is_known = self._names.index.find_stem(stem(self._words[place].token.folded)) != ABSENT

@@ -1,7 +1,7 @@
-"""What a question wants: a multinomial logistic regression over its shape.
+"""The intent of a question: a multinomial logistic regression over its shape.
 
-Its features are what is mentioned and how, words of closed classes, their places beside what is
-mentioned, and how much else the question says. No word that a catalogue could be about is a
+Its features are the kinds of mentions, words of closed classes, their places beside the
+mentions, and the number of other words. No word that a catalog could be about is a
 feature: tools are called *get*, *find* and *call*. The coefficients are fitted by
 `benchmarks/fit_intents.py`.
 
@@ -39,7 +39,7 @@ PLACEHOLDERS = {
     "{field}": MentionKind.FIELD,
     "{symbol}": MentionKind.SYMBOL,
 }
-"""What stands for something that is mentioned, with its kind."""
+"""The placeholder for a mention, with its kind."""
 
 MOST_PATTERNS, MOST_WORDS = 256, 64
 """The most patterns, and the most words of one."""
@@ -82,7 +82,7 @@ def matching(
     patterns: Iterable[IntentPattern], tokens: Sequence[Token], mentions: Sequence[Mention]
 ) -> Decision | None:
     """Return the decision of the first of *patterns* that a question is worded as, if any."""
-    # The words of the question, each with the kind of what it mentions, "" for others.
+    # The words of the question, each with the kind of its mention, "" for others.
     starts = {one.start: one for one in mentions}
     units: list[tuple[str, str]] = []
     place = 0
@@ -121,7 +121,7 @@ def _matches(words: Sequence[str], units: Sequence[tuple[str, str]]) -> bool:
 Features = dict[str, float]
 
 OF_CODE = "code: "
-"""What the names of features of questions about source code alone begin with."""
+"""The prefix of features that only questions about source code have."""
 
 KINDS = (
     *("before", "after", "way", "give", "take", "call", "inherit", "import", "reference", "depend"),
@@ -161,7 +161,7 @@ def extract_question_features(
     found |= _cue_features(tokens, mentions, found)
     if any(one.kind != MentionKind.SYMBOL for one in mentions):
         return found
-    # The same words can ask for other things about code, such as `the usage of X`.
+    # The same words can request other things about code, such as `the usage of X`.
     return {f"{OF_CODE}{name}": amount for name, amount in found.items()}
 
 
@@ -204,7 +204,7 @@ def _shape(tokens: Sequence[Token], mentions: Sequence[Mention], literals: int) 
     last = max((one.end for one in mentions), default=-1)
     if first == 0:
         found["starts with the name"] = 1.0
-    # Which kinds of mentions follow each other, and what stands between them.
+    # Which kinds of mentions follow each other, and the words between them.
     for one, other in pairwise(mentions):
         found[f"{one.kind}, then {other.kind}"] = 1.0
         between = tokens[one.end : other.start]
@@ -232,7 +232,7 @@ def _cue_features(
     named = dict.fromkeys((kind for kind in (*KINDS, "a call") if f"cue {kind}" in found), 1.0)
     calls = [n for n, token in enumerate(tokens) if "call" in token.cues and n not in held]
     if any(one.folded in _ARTICLES for n in calls for one in tokens[max(0, n - _REACH) : n]):
-        # A call is asked for as a thing: `a git_add call`.
+        # A call is requested as a noun: `a git_add call`.
         named["a call"] = found["cue a call"] = 1.0
     found |= {f"cue {kind} in the asking part": 1.0 for kind in asked}
     held_kinds = {**known, **named}
@@ -309,13 +309,13 @@ def probabilities(features: Features) -> dict[str, float]:
 
 
 NOTHING_NAMED = ("no tool, field or symbol is named",)
-"""The evidence for a search where a question names nothing."""
+"""The evidence for a search if a question names nothing."""
 
 _MOST_BESIDE_A_POINTED_WORD = 2
 _DOUBTFUL = 0.6
 _SURE_TOPIC = 0.85
 _EXPLAINING = frozenset(("how", "docs"))
-# The cues of which a question about a topic has one; a search can have any other.
+# A question about a topic has one of these cues; a search can have any other.
 _OF_TOPICS = {
     Intent.DOCUMENTATION: frozenset(("docs", "how", "what", "why")),
     Intent.EXAMPLES: frozenset(("example", "how")),
@@ -325,12 +325,12 @@ _OF_TOPICS = {
 def decide(tokens: Sequence[Token], mentions: Sequence[Mention], literals: int = 0) -> Decision:
     """Return the intent of a question.
 
-    A question that names nothing is a search, whatever its words; so is one in which what may be a
-    name stands among other content, and a long one whose intent is doubtful.
+    A question that names nothing is a search, whatever its words; so is a question with a
+    possible name among other content, and a long question with a doubtful intent.
     """
     if not mentions:
         return Decision(Intent.SEARCH, 1.0, "default", NOTHING_NAMED)
-    # Words that may be a name are one where little else is said.
+    # Words that may be a name count as a name if there are few other words.
     beside = len(residue(tokens, mentions))
     is_pointed = any(is_pointed_at(tokens, one.start) for one in mentions)
     is_meant = beside == 0 or (is_pointed and beside <= _MOST_BESIDE_A_POINTED_WORD)
@@ -346,7 +346,7 @@ def decide(tokens: Sequence[Token], mentions: Sequence[Mention], literals: int =
 
 
 def find_topic(tokens: Sequence[Token]) -> Mention | None:
-    """Return what a question is about that names nothing: its content words, and what follows."""
+    """Return the topic of a question that names nothing: its content words and the rest."""
     if not tokens:
         return None
     content = set(residue(tokens, ()))
@@ -357,9 +357,9 @@ def find_topic(tokens: Sequence[Token]) -> Mention | None:
 
 
 def decide_topic(tokens: Sequence[Token], topic: Mention) -> Decision:
-    """Return the intent of a question that names nothing, where source code is at hand.
+    """Return the intent of a question that names nothing, if source code is indexed.
 
-    It is a search unless it reads, with the topic as a name, as one for documentation or examples.
+    It is a search unless, with the topic as a name, it reads as one for documentation or examples.
     """
     features = extract_question_features(tokens, (topic,))
     found = probabilities(features)
@@ -372,7 +372,7 @@ def decide_topic(tokens: Sequence[Token], topic: Mention) -> Decision:
 
 
 def _evidence(intent: str, features: Features, mentions: Sequence[Mention]) -> Iterable[str]:
-    """Return what speaks for *intent*, by how much more than for the other intents."""
+    """Return the features that favor *intent*, by how much more than other intents."""
     weights = _weights()
     named = ", ".join(dict.fromkeys(f"{one.kind} {one.text!r}" for one in mentions))
     yield f"mentions {named}"

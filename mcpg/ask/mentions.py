@@ -1,9 +1,9 @@
-"""Recognise what a question mentions: tools, fields of schemas and symbols of code, by name.
+"""Recognize names in a question: tools, fields of schemas and symbols of code.
 
-A name counts as meant when it stands in one piece with its seams (`git_commit`, `gitCommit`), when
-quotation marks or a noun beside it mark it, or when it is no common word. Names spelt as words with
-spaces, and single common words, are mentions of a lesser kind: *find the next open issue* may
-hold the name of a tool by accident.
+A name counts as meant when it is in one piece with its seams (`git_commit`, `gitCommit`), when
+quotation marks or a noun beside it mark it, or when it is not a common word. Names with spaces
+between words, and single common words, are mentions of a lesser kind: *find the next open issue*
+may contain the name of a tool by accident.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _EDGES = (
 _SEPARATORS = ",;|()=+\u3001"
 _SHORTEST_MISSPELT = 6
 _MOST_REMEMBERED = 4_096
-# A word that stands in more texts of a hundred words than this says nothing by itself.
+# A word that is in more texts of a hundred words than this means nothing by itself.
 _COMMON = 0.02
 
 
@@ -55,9 +55,9 @@ class Token:
     Attributes:
         text: As written, without the signs around it.
         folded: Folded, without accents.
-        is_marked: Whether it stands in backticks or before `()`.
-        is_identifier: Whether its form is that of a name in a program: it has seams.
-        ends: Whether a sign behind it ends a part of the question.
+        is_marked: Whether it is in backticks or before `()`.
+        is_identifier: Whether it looks like a name in a program: it has seams.
+        ends: Whether a sign after it ends a part of the question.
         cues: The kinds of cues that it is.
     """
 
@@ -125,7 +125,7 @@ def tokenize_question(question: str) -> tuple[Token, ...]:
 
 
 def _parts(piece: str) -> Iterator[str]:
-    """Cut a piece without spaces where the script changes and at signs between names."""
+    """Cut a piece without spaces at changes of script and at signs between names."""
     for unspaced, letters in groupby(piece, is_unspaced):
         text = "".join(letters)
         inner = "" if unspaced else text.strip(_EDGES)
@@ -162,9 +162,9 @@ def has_seams(text: str) -> bool:
 
 
 def does(tokens: Sequence[Token], verb: int, name: int) -> bool:
-    """Return whether what is named at *name* does what the verb at *verb* says: *X calls*.
+    """Return whether the thing named at *name* is the subject of the verb at *verb*: *X calls*.
 
-    Otherwise something else does it to the named: *calls X*, *X is called*.
+    Otherwise the named thing is its object: *calls X*, *X is called*.
     """
     token, follower = tokens[verb], tokens[verb + 1].folded if verb + 1 < len(tokens) else ""
     is_participle = token.folded.endswith(_PARTICIPLES) and token.folded != stem(token.folded)
@@ -225,9 +225,9 @@ class NameLookup:
         self.index = index
 
     def tools(self, text: str) -> tuple[int, ...]:
-        """Return the tools whose name or id is *text*, however its words are joined.
+        """Return the tools with the name or id *text*, however its words are joined.
 
-        `source::name` means the tool of that source alone.
+        `source::name` means only the tool of that source.
         """
         found = self._find_exact_tools(join_words(text))
         if found:
@@ -254,11 +254,11 @@ class NameLookup:
         )
 
     def find_source(self, text: str) -> str:
-        """Return the source whose name is *text*, however its words are joined; "" for none."""
+        """Return the source with the name *text*, however its words are joined; "" for none."""
         return self._sources.get(join_words(text), "")
 
     def find_category(self, text: str) -> str:
-        """Return the category whose name is *text*, likewise."""
+        """Return the category with the name *text*, in the same way."""
         return self._categories.get(join_words(text), "")
 
     @cached_property
@@ -328,7 +328,7 @@ class SymbolNames(Protocol):
         ...
 
     def near(self, name: str) -> str:
-        """Return the name of a symbol that *name* misspells, "" where none is near."""
+        """Return the name of a symbol that *name* misspells, "" if none is near."""
         ...
 
     def imports(self, name: str) -> bool:
@@ -339,7 +339,7 @@ class SymbolNames(Protocol):
 def recognise(
     tokens: Sequence[Token], names: NameLookup, symbols: SymbolNames
 ) -> tuple[Mention, ...]:
-    """Return what *tokens* mention, in order of place; mentions do not overlap."""
+    """Return the mentions in *tokens*, in order of place, without overlap."""
     found = [one for place in range(len(tokens)) if (one := _single(tokens, place, names, symbols))]
     if any(one.kind == MentionKind.SYMBOL and tokens[one.start].is_identifier for one in found):
         # "Parent" is a relation in `the parent class of ShopClient`, though a class has the name.
@@ -352,7 +352,7 @@ def recognise(
     kept = [one for one in found if one.is_sure or one.start not in held]
     mentions = sorted((*kept, *spoken), key=lambda one: one.start)
     fields = [*_find_plain_fields(tokens, mentions, names)]
-    # A tool is surely meant where a sure field is of it alone: `max_length in fetch`.
+    # A tool is surely meant if it is the only tool with a sure field: `max_length in fetch`.
     named = [one for one in (*mentions, *fields) if one.kind == MentionKind.FIELD and one.is_sure]
     promoted = [
         replace(one, spelling=Spelling.NAME)
@@ -375,7 +375,7 @@ def _single(
         sure = is_form or len(tokens) == 1 or (len(tokens) <= _SHORT and is_rare(token))
         spelling = Spelling.NAME if sure and not _is_prose(token, names, tools) else Spelling.WORD
         return _mention(MentionKind.TOOL, token, tools, spelling, place)
-    # It may be one that stands alone, has a capital, or that a noun points at.
+    # It may be the only word, have a capital, or be marked by a noun.
     has_capital = token.text[:1].isupper() and place > 0
     is_symbol_like = has_capital or _is_of_kind(tokens, place)
     is_stop_word = token.folded in get_stop_words(_ENGLISH)
@@ -387,7 +387,7 @@ def _single(
 
 
 def _misspelt_symbol(tokens: Sequence[Token], place: int, symbols: SymbolNames) -> Mention | None:
-    """Return the symbol that the word at *place*, which is no word of English, misspells."""
+    """Return the symbol that the word at *place*, which is not English, misspells."""
     token = tokens[place]
     is_known = not token.is_identifier and _is_english(token)
     is_name = token.is_identifier or _is_of_kind(tokens, place)
@@ -401,7 +401,7 @@ def _misspelt_symbol(tokens: Sequence[Token], place: int, symbols: SymbolNames) 
 
 
 def _bare_symbols(tokens: Sequence[Token], symbols: SymbolNames) -> Iterable[Mention]:
-    """Return the symbols that are spelt as common words are, in a question about code alone."""
+    """Return the symbols that look like common words, in a question only about code."""
     cues = _NOTHING.union(*(token.cues for token in tokens))
     is_asked = not (cues.isdisjoint(_OF_CODE) or cues.isdisjoint(_ASKING))
     spoken = language(tuple(tokens)) or _ENGLISH
@@ -412,7 +412,7 @@ def _bare_symbols(tokens: Sequence[Token], symbols: SymbolNames) -> Iterable[Men
         if "import" in cues - token.cues and symbols.imports(token.text):
             yield _mention(MentionKind.SYMBOL, token, (), Spelling.NAME, place)
             continue
-        # The last word of "what calls compose" is what is called, whatever else it may mean.
+        # The last word of "what calls compose" is the object, whatever else it may mean.
         is_object = place == len(tokens) - 1 and not tokens[place - 1].cues.isdisjoint(_OF_CODE)
         is_free = is_object or not token.cues
         if is_free and len(token.text) >= _SHORTEST_BARE and symbols.has(token.text):
@@ -422,9 +422,9 @@ def _bare_symbols(tokens: Sequence[Token], symbols: SymbolNames) -> Iterable[Men
 def _find_paired_symbols(
     tokens: Sequence[Token], named: Collection[int], symbols: SymbolNames
 ) -> Iterator[Mention]:
-    """Yield the symbols of `from X to Y` and `X versus Y`, whose places make them names.
+    """Yield the symbols of `from X to Y` and `X versus Y`, which are names by their places.
 
-    Those at the places *named* are left out.
+    Symbols at the places *named* are left out.
     """
     cues = _NOTHING.union(*(token.cues for token in tokens))
     for first in range(len(tokens) - 2):
@@ -477,7 +477,7 @@ def _field(token: Token, key: str, names: NameLookup, spelling: str, place: int)
 
 
 def _is_prose(token: Token, names: NameLookup, tools: tuple[int, ...]) -> bool:
-    """Return whether a hyphen joins two words of prose that a name has as well: `check-in`."""
+    """Return whether a hyphen joins two words of prose that a name also has: `check-in`."""
     text = token.text
     if token.is_marked or "-" not in text or any(sign in text for sign in "_.:/"):
         return False
@@ -486,7 +486,7 @@ def _is_prose(token: Token, names: NameLookup, tools: tuple[int, ...]) -> bool:
 
 
 def is_pointed_at(tokens: Sequence[Token], place: int) -> bool:
-    """Return whether a noun beside the word says that it is a name: `the fetch tool`."""
+    """Return whether a noun beside the word marks it as a name: `the fetch tool`."""
     after = tokens[place + 1] if place + 1 < len(tokens) and not tokens[place].ends else None
     before = tokens[place - 1] if place and not tokens[place - 1].ends else None
     beside = [one for one in (after, before) if one is not None]
@@ -497,7 +497,7 @@ _NOUN = "thing"
 
 
 def is_rare(token: Token) -> bool:
-    """Return whether the word is no usual one of English."""
+    """Return whether the word is not a usual English word."""
     return len(token.folded) > _LONGEST_COMMON and not _is_english(token)
 
 
@@ -507,7 +507,7 @@ def _is_english(token: Token) -> bool:
 
 
 _LONGEST_COMMON = 11
-# In a longer question, even a rare word may stand for itself.
+# In a longer question, even a rare word may be used as a plain word.
 _SHORT = 16
 
 
@@ -566,7 +566,7 @@ def _find_spoken_names(
 def _find_plain_fields(
     tokens: Sequence[Token], mentions: Sequence[Mention], names: NameLookup
 ) -> Iterable[Mention]:
-    """Return the fields, spelt as single words, of tools that are mentioned as well."""
+    """Return the fields, written as single words, of tools that are also mentioned."""
     mentioned = {tool for one in mentions if one.kind == MentionKind.TOOL for tool in one.tools}
     fields = names.find_tool_fields(sorted(mentioned)) if mentioned else {}
     held = {place for one in mentions for place in range(one.start, one.end)}

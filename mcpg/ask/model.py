@@ -1,4 +1,4 @@
-"""Questions about a catalogue: what they are about, and what answers them."""
+"""Questions about a catalog: intents, answers and results."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ IntentName: TypeAlias = Literal[
 
 
 class Intent:
-    """The names of what a question may want."""
+    """The names of the intents of questions."""
 
     NAVIGATION: Final = "navigation"
     RELATIONS: Final = "relations"
@@ -45,7 +45,7 @@ INTENTS: tuple[IntentName, ...] = (*MODELLED_INTENTS, Intent.CATALOG)
 
 
 class Direction:
-    """The names of what a question about relations asks for."""
+    """The directions of questions about relations."""
 
     BEFORE = "before"
     AFTER = "after"
@@ -65,7 +65,7 @@ class Direction:
 
 
 class Listing:
-    """The names of what a question about the catalog asks for."""
+    """The kinds of things that a question about the catalog lists."""
 
     TOOLS = "tools"
     SOURCES = "sources"
@@ -73,7 +73,7 @@ class Listing:
 
 
 class MentionKind:
-    """The names of what a question may mention."""
+    """The kinds of things that a question may mention."""
 
     TOOL = "tool"
     FIELD = "field"
@@ -109,7 +109,7 @@ class Mention:
         kind: One of `MentionKind`.
         name: The name as it is.
         spelling: One of `Spelling`.
-        tools: Numbers of the tools with this name; of a field, of those that take or return it.
+        tools: Numbers of the tools with this name, or that take or return this field.
     """
 
     kind: str
@@ -131,9 +131,9 @@ class Decision:
     """The intent of a question, and why.
 
     Attributes:
-        probability: Of this intent, in [0, 1]; 1 where a rule or the caller decides.
+        probability: Of this intent, in [0, 1]; 1 if a rule or the caller decides.
         decided_by: `model`, `grammar`, `name`, `prefix`, `pattern`, `caller` or `default`.
-        evidence: What speaks most for the intent, for people, the strongest first.
+        evidence: The reasons for the intent, for people, the strongest first.
         direction: For relations, one of `Direction`; for the catalog, one of `Listing`.
     """
 
@@ -173,7 +173,7 @@ class RelatedItem:
     Attributes:
         name: Tool id, or id of a symbol.
         rel: How it is related, such as `nextStep` or `called_by`.
-        line: On which line, `None` where that is not known.
+        line: The line, `None` if unknown.
     """
 
     name: str
@@ -189,15 +189,15 @@ class Answer:
 
     Attributes:
         file: The document of the tool or page, or the source file.
-        lines: Lines of the definition in the file, such as `10-24`; "" where there are none.
+        lines: Lines of the definition in the file, such as `10-24`; "" for none.
         score: How good the answer is, in [0, 1].
-        type: What it is to the question, such as `tool`, `before`, `caller` or `example`.
+        type: Its role for the question, such as `tool`, `before`, `caller` or `example`.
         symbol: Tool id, id of a symbol, or title of a page.
-        why: What speaks for it, at most three.
-        call: For an example, an object that holds the arguments of a call.
+        why: The reasons for it, at most three.
+        call: For an example, an object with the arguments of a call.
         card: For documentation, the whole description.
-        repo: The repository of source code, "" where all results are of one.
-        branch: The branch of source code, likewise.
+        repo: The repository of source code, "" if all results are from the same one.
+        branch: The branch of source code, "" if all results are from the same one.
     """
 
     file: str
@@ -216,7 +216,7 @@ class Answer:
     branch: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the result as a JSON object; what it does not have is left out."""
+        """Return the result as a JSON object without empty members."""
         members: JsonObject = to_json(self) | {"score": round(self.score, _SCORE_DECIMALS)}
         members["related"] = [
             {key: part for key, part in to_json(one).items() if part not in (None, "")}
@@ -231,7 +231,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """What to ask next.
+    """A next question.
 
     Attributes:
         command: Arguments of `mcpg`, such as `("show", "git_add")`.
@@ -253,8 +253,8 @@ class AskResult:
     Attributes:
         total: How many results there are, those beyond the limit included.
         results: The first of them, best first.
-        repository: The repository of all results that are code, "" where there are several.
-        branch: The branch of all results that are code, likewise.
+        repository: The repository of all results that are code, "" for several.
+        branch: The branch of all results that are code, "" for several.
         omitted: How many results a byte budget left out.
     """
 
@@ -360,7 +360,7 @@ class CodeRanking(NamedTuple):
     """How a search of source code ranks.
 
     Attributes:
-        strategy: `graph` for words alone, `embeddings` for vectors alone, `auto` for both.
+        strategy: `graph` for only words, `embeddings` for only vectors, `auto` for both.
         words: With `auto`, the weight of words.
         vectors: With `auto`, the weight of vectors.
     """
@@ -374,7 +374,7 @@ WORDS_ALONE = CodeRanking()
 
 
 class ScopedFile(Protocol):
-    """What a scope looks at in a source file."""
+    """The properties of a source file that a scope compares."""
 
     @property
     def path(self) -> str: ...
@@ -411,7 +411,7 @@ class CodeScope:
         )
 
     def find_unknown(self, files: Collection[ScopedFile]) -> Iterator[tuple[str, str, list[str]]]:
-        """Yield each value that no file has, after what it is, with those that there are."""
+        """Yield each value that no file has, after its kind, with the values that exist."""
         for what, values, known in (
             ("language", self.languages, {one.language for one in files}),
             ("repository", self.repositories, {one.repository for one in files}),

@@ -1,8 +1,8 @@
-"""Questions about relations between tools: what comes before and after, what feeds what, paths.
+"""Questions about relations between tools: predecessors, successors, data flow, paths.
 
-The evidence, the strongest first: what authors state and traces show, output fields that fill
-arguments, inferred sequences, a description that names another tool, and, where no schema tells
-who returns a field, tools of the same source that read what the field identifies.
+The evidence, the strongest first: relations by authors and from traces, output fields that fill
+arguments, inferred sequences, a description that names another tool, and, if no schema has
+the tool that returns a field, tools of the same source that read what the field identifies.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from mcpg.text import join_words, lexicon, split_words, stem
 from mcpg.values import DECIMALS
 
 Evidence = tuple[int, float, str]
-"""A tool, the strength of what speaks for it in (0, 1], and the reason."""
+"""A tool, the strength of its evidence in (0, 1], and the reason."""
 
 _NAMED_IN_DESCRIPTION = 0.6
 _READER = 0.5
@@ -35,7 +35,7 @@ _FURTHER = 0.95
 _DEEPEST = 6
 _MOST_STEPS = 512
 _MOST_READERS = 3
-# Words of names of fields that tell what kind of handle it is, not of what.
+# Words in names of fields for the kind of handle, not for the thing it identifies.
 _HANDLES = frozenset(
     ("id", "ids", "key", "name", "number", "no", "uri", "url", "ref", "token", "ts")
 )
@@ -44,13 +44,13 @@ _HANDLES = frozenset(
 def decide_direction(
     tokens: Sequence[Token], mentions: Sequence[Mention], answers: ToolAnswers
 ) -> str:
-    """Return what a question about relations asks for, one of `Direction`."""
+    """Return the direction of a question about relations, one of `Direction`."""
     named = [one for one in mentions if one.kind == MentionKind.TOOL]
     sure = [one for one in named if one.is_sure]
     tools = [{*one.tools} for one in sure or named]
     fields = [one for one in mentions if one.kind == MentionKind.FIELD]
     cues = _Cues(tokens, mentions)
-    # A tool that is spelt in two ways is one tool.
+    # Two spellings of a tool are one tool.
     if len(tools) > 1 and not set.intersection(*tools):
         return Direction.PATH
     if fields and not tools:
@@ -68,7 +68,7 @@ def decide_direction(
 def _decide_field_direction(
     field: Mention, mentions: Sequence[Mention], answers: ToolAnswers, cues: _Cues
 ) -> str:
-    """Return whether the field is one that the tool takes, or one that it returns."""
+    """Return whether the tool takes the field or returns it."""
     tools = [tool for one in mentions if one.kind == MentionKind.TOOL for tool in one.tools]
     entry = answers.names.find_tool_fields(tools).get(join_words(field.name))
     if entry is None or not entry[1]:
@@ -79,7 +79,7 @@ def _decide_field_direction(
 
 
 def _decide_tool_direction(cues: _Cues) -> str:
-    """Return the direction that the place of a verb tells: *what needs X*, *what does X need*."""
+    """Return the direction by the place of a verb: *what needs X*, *what does X need*."""
     if cues.has("before") and cues.has("after"):
         return Direction.BEFORE if cues.is_before("before", "after") else Direction.AFTER
     for kind in ("depend", "take", "call"):
@@ -105,7 +105,7 @@ class _Cues:
         return kind in self._places
 
     def is_before(self, kind: str, other: str) -> bool:
-        """Return whether a cue of *kind* stands, and before any of the *other* kind."""
+        """Return whether there is a cue of *kind*, and before any of the *other* kind."""
         if kind not in self._places:
             return False
         return self._places[kind] < self._places.get(other, self._places[kind] + 1)
@@ -122,7 +122,7 @@ class ToolRelationsAnswers:
         self._index = answers.index
 
     def answers(self, direction: str, tools: Sequence[int], fields: Sequence[str]) -> list[Answer]:
-        """Return what is related to *tools* and *fields* in a *direction*, the surest first."""
+        """Return the tools related to *tools* and *fields* in a *direction*, the surest first."""
         if direction == Direction.PATH:
             return self._path(tools)
         if direction in _ORDERED:
@@ -175,14 +175,14 @@ class ToolRelationsAnswers:
                 yield other, weight, _flow(index.provision(number)[1])
             for other in self._answers.mentioned_in(tool, index.record(tool)):
                 yield other, _NAMED_IN_DESCRIPTION, "the description names it"
-            # What reads the things that its required arguments identify.
+            # Tools that read the things that its required arguments identify.
             for name in index.required_arguments(tool):
                 is_handle = not _HANDLES.isdisjoint(split_words(name))
                 for other, strength, why in self._readers(name, tool):
                     yield other, (_OF_HANDLE if is_handle else _WEAK) * strength, why
 
     def _beside(self, tools: Sequence[int]) -> Iterator[Evidence]:
-        """Yield what is related to *tools*, which no edge puts in order."""
+        """Yield the tools related to *tools* without an order."""
         index = self._index
         for tool in tools:
             for link, other, kind, weight in (*index.edges(tool), *index.edges_to(tool)):
@@ -227,7 +227,7 @@ class ToolRelationsAnswers:
     def _taking(
         self, fields: Sequence[str], near: Sequence[int] | None = None
     ) -> Iterator[Evidence]:
-        """Yield what takes *fields*, less surely where it is of other sources than tools *near*."""
+        """Yield the tools that take *fields*, less surely if no tool *near* shares their source."""
         sources = {self._answers.source_key(tool) for tool in near or ()}
         for field in fields:
             for tool in self._entry(field)[1]:
@@ -246,9 +246,9 @@ class ToolRelationsAnswers:
         return self._answers.names.fields.get(join_words(field), (field, (), ()))
 
     def _readers(self, field: str, tool: int | None = None) -> Iterator[Evidence]:
-        """Yield the tools that read what *field* identifies: first of many, then of one.
+        """Yield the tools that read things *field* identifies: readers of many things first.
 
-        They are of the source of *tool*, or of the sources whose tools take the field.
+        They come from the source of *tool*, or from the sources with tools that take the field.
         """
         index = self._index
         subjects = {stem(word) for word in split_words(field)} - {stem(one) for one in _HANDLES}
@@ -298,7 +298,7 @@ class ToolRelationsAnswers:
             steps.append(self._answers.answer(tool, kind, 1.0, why))
         between: list[Answer] = []
         if len(way) <= 2:  # noqa: PLR2004 - both ends
-            # What the last tool needs besides the first one.
+            # Tools that the last tool needs besides the first one.
             near = self._make_answers("before", self._before([end]), (start, end))
             between = [one for one in near if one.score >= _WEAK * _READER][:_MOST_READERS]
         return [*steps[:-1], *between, steps[-1]]

@@ -46,10 +46,10 @@ _COMBINED = ("allOf", "anyOf", "oneOf")
 def made_up_call(
     schema: JsonObject, asked: Collection[str] = ()
 ) -> tuple[JsonObject, tuple[str, ...]]:
-    """Return arguments that are valid under *schema*, and what they do not follow.
+    """Return arguments that are valid under *schema*, except for patterns.
 
     Returns:
-        The arguments, and the names of those whose pattern a placeholder does not follow.
+        The arguments, and the names of arguments with a pattern that a placeholder breaks.
     """
     maker = _CallMaker(schema)
     made = maker.object(schema, 0, frozenset(asked))
@@ -131,7 +131,7 @@ class _CallMaker:
         return [first] * count
 
     def _parts(self, schema: JsonObject) -> Iterator[JsonObject]:
-        """Return *schema* and what it refers to: of alternatives, the first that says a type."""
+        """Return *schema* and the schemas it refers to: of alternatives, the first with a type."""
         seen: set[int] = set()
         waiting = [schema]
         while waiting and len(seen) < _MOST_ITEMS:
@@ -181,7 +181,7 @@ _TYPES: dict[str, type | tuple[type, ...]] = {
 
 
 def _is_of_type(found: JsonValue, schema: JsonObject) -> bool:
-    """Return whether an example is what it should be: authors err. Objects must be made anew."""
+    """Return whether an example has the right type: authors err. Objects must be made anew."""
     kind = _type(schema)
     if kind in {"object", "array"} or "enum" in schema:
         return False
@@ -214,7 +214,7 @@ def _number(schema: JsonObject, kind: str) -> float:
 
 
 def _quantity(found: JsonValue) -> float | None:
-    """Return a number that a float holds exactly, `None` for anything else."""
+    """Return a number that a float represents exactly, `None` for anything else."""
     if isinstance(found, bool) or not isinstance(found, int | float):
         return None
     return found if abs(found) < _GREATEST else None
@@ -239,7 +239,7 @@ def _whole_number(found: JsonValue, otherwise: int) -> int:
 
 
 def _vary_value(found: JsonValue, number: int) -> JsonValue:
-    """Return a value unlike *found*, for lists whose items must differ."""
+    """Return a value unlike *found*, for lists of distinct items."""
     if isinstance(found, str):
         return f"{found}{number}"
     if isinstance(found, bool) or found is None:
@@ -260,12 +260,12 @@ _MOST_READ = 512
 _DESCRIPTION = "description"
 _SUMMARY = 300
 _PAGE_DOCS = 400
-# The `entry_type` of pages that are no prose but records of items.
+# The `entry_type` of pages that are records of items, not prose.
 _ITEM_PAGES = frozenset({"source-code", ENTRY_TYPE})
 _MOST_SIMILAR = 10
 _LEAST_LIKENESS = 0.08
-# How alike tools are: by their names, by the rank that a search by the text of one gives the
-# other, by a stated relation, by a name in the description.
+# How alike two tools are: by their names, by the rank of a tool in a search with the text of
+# its peer, by an author's relation, by a name in the description.
 _OF_NAMES, _OF_TEXTS, _OF_EDGES, _OF_DESCRIPTION = 0.35, 0.35, 0.2, 0.3
 _OF_TERMS = 0.5
 _SHARED = 0.5
@@ -318,7 +318,7 @@ class ToolAnswers:
         return join_words(self.index.source_id(tool))
 
     def locate_tools(self, tools: Sequence[int], mentions: Sequence[Mention]) -> list[Answer]:
-        """Return where *tools* are."""
+        """Return the places of *tools*."""
         spelt = {tool: one for one in reversed(mentions) for tool in one.tools}
         answers = []
         for tool in tools:
@@ -333,7 +333,7 @@ class ToolAnswers:
         return answers
 
     def document_tools(self, tools: Sequence[int], fields: Sequence[str]) -> list[Answer]:
-        """Return the cards of *tools*, with what they document of *fields*, and pages on them."""
+        """Return the cards of *tools*, with their documentation of *fields*, and pages on them."""
         answers = []
         for tool in tools:
             document = self.index.record(tool)
@@ -385,9 +385,9 @@ class ToolAnswers:
         return answers
 
     def similar(self, tools: Sequence[int], search: Found, terms: str = "") -> list[Answer]:
-        """Return what is like *tools*: these first if there are several, then others with reasons.
+        """Return tools like *tools*: these first if there are several, then others with reasons.
 
-        *terms* say what else the others are to do.
+        *terms* are words on further work of the others.
         """
         likeness: dict[int, float] = {}
         reasons: dict[int, dict[str, None]] = {}
@@ -439,7 +439,7 @@ class ToolAnswers:
             yield other, _OF_DESCRIPTION, "the description names it"
 
     def mentioned_in(self, tool: int, document: ToolDocument) -> Iterator[int]:
-        """Yield the tools of the same source whose names stand in the description of *tool*."""
+        """Yield the tools of the same source that the description of *tool* names."""
         words = document.tool.description.replace("`", " ").replace("(", " ").split()
         source = self.index.source_id(tool)
         for word in dict.fromkeys(word.strip(".,;:!?)'\"") for word in words):
@@ -449,7 +449,7 @@ class ToolAnswers:
                         yield other
 
     def find_mentions(self, tool: int) -> Iterator[int]:
-        """Yield the tools of the same source whose descriptions name *tool*."""
+        """Yield the tools of the same source that name *tool* in their descriptions."""
         index = self.index
         source = index.source_id(tool)
         found = [
@@ -462,7 +462,7 @@ class ToolAnswers:
     def _find_likely_mentions(self, tool: int) -> list[int]:
         """Return the tools that may name *tool* in their descriptions, the likeliest first.
 
-        These hold its name or id in one piece, or else all words of its name.
+        Their descriptions have its name or id in one piece, or else all words of its name.
         """
         name, tool_id = self.index.tool_name(tool), self.index.tool_id(tool)
         texts = (name, tool_id, f"{self.index.source_id(tool)}.{name}")

@@ -24,7 +24,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the program and return its exit code; see `mcpg.cli.exit_codes.ExitCode`.
 
     Args:
-        argv: Arguments without the program's name; those of the process when `None`.
+        argv: Arguments without the program's name; the process's arguments when `None`.
     """
     try:
         if argv is not None:
@@ -39,7 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if code is None:
             gc.set_threshold(*thresholds)
             code = _run_guarded(arguments)
-        gc.freeze()  # nor does the end of the process look for any
+        gc.freeze()  # the end of the process does not look for any either
     except KeyboardInterrupt:  # before or after everything that reports an interruption
         return _INTERRUPTED
     return code

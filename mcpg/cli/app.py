@@ -51,8 +51,8 @@ COMMANDS = {
 }
 """The commands of the core with the first line of their help.
 
-Each stands in a module of `mcpg.cli.commands` that bears its name: its function `run`, its
-`EXAMPLES`, the page `MORE`, and its `PARAMETERS` where no dataclass declares them.
+Each has a module of its name in `mcpg.cli.commands` with its function `run`, its
+`EXAMPLES`, the page `MORE`, and its `PARAMETERS` if no dataclass declares them.
 """
 
 
@@ -60,7 +60,7 @@ class _Commands(Mapping[str, Any]):
     """The commands by name, each imported when it is looked up.
 
     Attributes:
-        diagnostics: Plugins that failed, until somebody has reported them.
+        diagnostics: Plugins that failed, until they are reported.
     """
 
     def __init__(self) -> None:

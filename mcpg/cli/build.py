@@ -1,4 +1,4 @@
-"""What `generate` and `bundle` share: sources put together, counted and held to `--strict`."""
+"""Code that `generate` and `bundle` share: put sources together, count, apply `--strict`."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def assemble_sources(
 
 
 def note_failures(batch: SourceBatch, noticed: Iterable[Diagnostic], output: Output) -> None:
-    """Report how many of several sources in *batch* failed, by what was *noticed*."""
+    """Report how many of several sources in *batch* failed, by the *noticed* diagnostics."""
     failed = len({item.place for item in noticed if is_failure(item)})
     sources = max(batch.sources, failed)  # a file that was read may have parts that cannot be used
     if failed and sources > 1:
@@ -139,11 +139,11 @@ def note_failures(batch: SourceBatch, noticed: Iterable[Diagnostic], output: Out
 
 @dataclass(frozen=True, slots=True)
 class PreviousBuild:
-    """The last build of what is built anew, and what becomes of its tools whose sources fail.
+    """The previous build of the same output, and the fate of its tools if their sources fail.
 
     Attributes:
         read: Reads its documents.
-        allows_missing: Whether such tools are left out, rather than kept and marked stale.
+        allows_missing: Whether such tools are left out, instead of kept and marked stale.
     """
 
     read: Callable[[], Iterable[SourceDocument]]
@@ -202,7 +202,7 @@ def summary(assembly: Assembly) -> str:
 
 
 def format_counts(facts: Mapping[str, Any]) -> str:
-    """Return those of the *facts* that are counts as words."""
+    """Return the counts among the *facts* as words."""
     return ", ".join(
         format_count(number, noun.removesuffix("s"))
         for noun, number in facts.items()
@@ -223,12 +223,12 @@ def report_freshness(place: str, reasons: Sequence[str], fresh: str, output: Out
     return ExitCode.FINDINGS
 
 
-# What building remembers from one run to the next, in the user's cache folder.
+# The data that building keeps from one run to the next, in the user's cache folder.
 
 
 SUFFIX = ".memo"
 WORDS_SUFFIX = ".words.memo"
-"""What the names of the two files end with: the second has the words of documents."""
+"""The suffixes of the two files: the second has the words of documents."""
 
 MOST_FILES = 16
 """How many outputs are remembered, those that were built last."""
@@ -241,14 +241,14 @@ _FEWEST_FOR_PROCESSES = 3000
 
 
 class BuildCacheSession:
-    """What is remembered of the way to one output, a bundle or a folder of documents.
+    """The remembered steps to one output, a bundle or a folder of documents.
 
-    Where it is not said how many processes may work at once, there are as many as there are
-    processors, where the sources hold enough for that to pay.
+    Without a set number of processes, there are as many as processors, if the sources contain
+    enough for that to pay.
 
     Attributes:
-        memo: What is known; nothing until `open` has found that it pays, and where there is no
-            cache folder.
+        memo: The remembered data; empty until `open` has found that it pays, and without a cache
+            folder.
         makes_index: Whether the output has an index.
     """
 
@@ -270,11 +270,11 @@ class BuildCacheSession:
 
     def __exit__(self, *_: object) -> None:
         """End processes that are still at work, and remove temporary files."""
-        with self._files:  # also where an interrupt ends the wait for the processes
+        with self._files:  # also if an interrupt ends the wait for the processes
             self.memo.close()
 
     def open(self, batch: SourceBatch) -> BuildCache:
-        """Look up what is known, if what the sources hold is much."""
+        """Look up remembered data, if the sources contain much."""
         size = len(batch.tools) + len(batch.documents)
         is_much = size >= _FEWEST_TOOLS or batch.bundles
         if self._path and is_much and not isinstance(self.memo, StoredBuildCache):
@@ -284,21 +284,21 @@ class BuildCacheSession:
             self._workers = Workers(jobs, self._path and self._path.parent)
             self.memo.workers = self._workers
             if self.makes_index and DRAFTED.make is not None:
-                # Processes start while this one finds out what there is for them to do.
+                # Processes start while this one finds their work.
                 self._workers.prepare(partial(make_sections, None), DRAFTED.make)
         return self.memo
 
     def open_for(self, sources: Sequence[str]) -> BuildCache:
-        """Look up what is known before *sources* are read, if plugins read any of them."""
+        """Look up remembered data before *sources* are read, if plugins read any of them."""
         if self._path and any(find_kind(source).name == REGISTERED for source in sources):
             self.memo = load_build_cache(self._path)
         return self.memo
 
     @contextmanager
     def words_ahead(self, contents: Iterator[bytes]) -> Iterator[Iterator[bytes]]:
-        """Pass on *contents*, those of documents in the order of ids.
+        """Pass on *contents* of documents, in the order of ids.
 
-        At the end, a process begins to make what the index takes from their words.
+        At the end, a process begins to make the index's data on their words.
         """
         if self._workers is None or self._words_path is None:
             yield contents
@@ -319,7 +319,7 @@ class BuildCacheSession:
                 self._workers.start([make], [([handover.key], given)], handover.keep)
 
     def word_sections(self, documents: Sequence[ToolDocument]) -> WordSections:
-        """Return what the index takes from the words of *documents*, in the order of ids."""
+        """Return the index's data on the words of *documents*, in the order of ids."""
         if self._workers is not None and self._handovers:
             key = digest_contents(map(encode_content, documents))
             if (handover := self._handovers.get(key)) is not None:
@@ -330,7 +330,7 @@ class BuildCacheSession:
         return make_cached_sections(path, partial(analyse_documents, documents))
 
     def keep(self) -> None:
-        """Write down what is known now; where that cannot be done it is forgotten."""
+        """Save the remembered data; forget them if that fails."""
         if self._path and isinstance(self.memo, StoredBuildCache):
             # A file that was cut short meanwhile is a ValueError.
             with suppress(OutputError, OSError, ValueError):
@@ -352,7 +352,7 @@ _LAYOUT = 2
 def cache_entry(
     signature: str, files: str, assembly: Assembly, report: Mapping[str, Any]
 ) -> BuildStamp:
-    """Return what this run shall leave."""
+    """Return the record that this run leaves."""
     noticed = assembly.diagnostics
     severities = {item.severity for item in noticed}
     signature = signature if severities <= {Severity.INFO} else ""
@@ -364,14 +364,14 @@ def cache_entry(
 def write_index_and_cache(
     run: BuildStamp, bundle: str, key: bytes, assembly: Assembly, memory: BuildCacheSession
 ) -> bool:
-    """Write the index of *assembly*, and what the *run* leaves, beside the *bundle*.
+    """Write the index of *assembly*, and the *run*'s record, beside the *bundle*.
 
     Returns:
-        Whether the index was written; one that says the same already is not touched.
+        Whether the index was written; an index with the same content is not touched.
     """
     if build_stamp(bundle) == run:
         return False
-    # What was noticed about sources is not what there is to notice about the bundle.
+    # Diagnostics about sources are not diagnostics about the bundle.
     opening = [] if run.noticed else [pack_notices(bundle, ())]
     extra = [run.section(), *opening]
     parts = assembly_sections(assembly, key, extra, memory.memo, memory.word_sections)
@@ -386,9 +386,9 @@ def no_index(fault: OutputError) -> Diagnostic:
 
 
 def with_kept_ranking(assembly: Assembly, target: str | None, output: Output) -> Assembly:
-    """Return *assembly* with the ranking that the bundle at *target* carries, or else its sources.
+    """Return *assembly* with the ranking of the bundle at *target*, or else of its sources.
 
-    One that this mcpg cannot use is left out, which is told.
+    A ranking that this mcpg cannot use is left out and reported.
     """
     present = None
     # Within a document's text its quotes would be escaped.
@@ -415,7 +415,7 @@ def leave_code_out(assembly: Assembly) -> Assembly:
 
 
 class BuildSources:
-    """The sources of one run: those that are named, else those of a configuration file.
+    """The sources of one run: the named sources, else the sources of a configuration file.
 
     Attributes:
         paths: The files and folders among the sources, and whatever else is named.
@@ -433,7 +433,7 @@ class BuildSources:
         seconds: float | None = None,
         keeps_code: bool = True,
     ) -> None:
-        """Find out what is read; nothing is opened yet."""
+        """Find the sources; nothing is opened yet."""
         self.source_id = source_id
         self._entries = () if sources else settings.sources() or ()
         self._used = tuple(one for one in self._entries if one.entry.enabled)

@@ -46,7 +46,7 @@ class Status(StrEnum):
     NOTE = "note"
     """It works or is not needed now, with a remark."""
     OFF = "off"
-    """Nothing asks for it, so it was not checked."""
+    """No setting enables it, so it was not checked."""
     FAILED = "failed"
     """It is configured, and does not work."""
 
@@ -56,8 +56,8 @@ class Check:
     """The result of one check.
 
     Attributes:
-        message: What was found, in one sentence without a secret.
-        remedy: What to do about it, `None` where nothing is to be done.
+        message: The finding, in one sentence without a secret.
+        remedy: The remedy, `None` for none.
         details: Values by name in camelCase.
     """
 
@@ -69,18 +69,18 @@ class Check:
 
 
 def failure(name: str, fault: McpgError) -> Check:
-    """Return the check of what cannot be used because of *fault*."""
+    """Return the check of a part that cannot be used because of *fault*."""
     where = f"{fault.place}: " if fault.place else ""
     return Check(name, Status.FAILED, f"{where}{fault.message}", fault.remedy)
 
 
 def run_check(name: str, trial: Callable[[], Any]) -> Check:
-    """Return the result of *trial*; what it raises, or returns in place of one, is a failure."""
+    """Return the result of *trial*; an error that it raises or returns is a failure."""
     try:
         found = trial()
     except McpgError as fault:
         return failure(name, fault)
-    except Exception as fault:  # noqa: BLE001 - the text of an unknown error may hold a secret
+    except Exception as fault:  # noqa: BLE001 - the text of an unknown error may contain a secret
         return Check(name, Status.FAILED, f"it failed with {type(fault).__name__}")
     if isinstance(found, Check):
         return found
@@ -88,7 +88,7 @@ def run_check(name: str, trial: Callable[[], Any]) -> Check:
 
 
 def time_call(work: Callable[[], Any]) -> tuple[Any, float]:
-    """Return what *work* returns, and the milliseconds it took."""
+    """Return the result of *work*, and the milliseconds it took."""
     start = time.perf_counter()
     done = work()
     return done, round((time.perf_counter() - start) * 1000, 1)
@@ -117,7 +117,7 @@ def check_cache_folder() -> Check:
     if folder is None:
         return Check(name, Status.NOTE, "there is none: nothing is kept between runs", remedy)
     try:
-        os.makedirs(folder, exist_ok=True)  # noqa: PTH103 - a text is what we have
+        os.makedirs(folder, exist_ok=True)  # noqa: PTH103 - the path is a text
         with tempfile.TemporaryFile(dir=folder) as file:
             file.write(b"mcpg doctor")
     except OSError as fault:
@@ -127,7 +127,7 @@ def check_cache_folder() -> Check:
 
 
 def check_bundle(settings: Settings) -> tuple[Check, Engine | None]:
-    """Find and load what is searched."""
+    """Find and load the searched bundle or sources."""
     name = "bundle"
     try:
         paths = [str(one.value) for one in settings.bundles()]
@@ -157,7 +157,7 @@ def check_bundle(settings: Settings) -> tuple[Check, Engine | None]:
 
 
 def check_index(settings: Settings) -> Check:
-    """Look whether a fresh index is kept; loading has just made one where that is possible."""
+    """Check for a fresh index; loading has just made one if that is possible."""
     name = "index"
     paths = [str(one.value) for one in settings.bundles()]
     if len(paths) > 1 or not is_file(paths[0]):
@@ -230,7 +230,7 @@ EXTRAS = {
     "shacl": ("pyshacl",),
     "telemetry": ("opentelemetry",),
 }
-"""What must be importable for each extra to be there."""
+"""The modules that must be importable for each extra."""
 
 _DISTRIBUTIONS = {"faiss": "faiss-cpu", "opentelemetry": "opentelemetry-api"}
 
@@ -301,7 +301,7 @@ _MEMORY = "memory"
 
 
 def check_store(settings: Settings, factory: ServiceFactory) -> Check:
-    """Put a vector into the store and take it out again."""
+    """Put a vector into the store and read it back."""
     name, found = "store", settings.find("store.kind")
     kind, path = (found.value if found else "sqlite"), factory.store_path()
     is_set = found is not None or settings.find("store.path") is not None
@@ -333,7 +333,7 @@ def check_store(settings: Settings, factory: ServiceFactory) -> Check:
 
 
 def check_cache(settings: Settings, factory: ServiceFactory) -> Check:
-    """Put an entry into the search cache and take it out again."""
+    """Put an entry into the search cache and read it back."""
     name, found = "search cache", settings.find("cache.kind")
     cache = factory.cache()
     if cache is None or found is None:
@@ -362,11 +362,11 @@ _SHOWN = 10
 
 
 def check_review(settings: Settings, tools: Sequence[Tool]) -> Iterator[Check]:
-    """Yield a check for each bundle that holds some of *tools*, as their sources define them now.
+    """Yield a check for each bundle that has some of *tools*, as their sources define them now.
 
-    Another one names the tools that no bundle holds.
+    Another check names the tools that no bundle has.
 
-    Whoever reviewed the bundle has not seen what differs; see ADR 24.
+    The bundle's reviewer has not seen tools that differ; see ADR 24.
     """
     paths: list[str] = []
     with suppress(McpgError):  # the check of the bundle reports it
@@ -410,7 +410,7 @@ def warnings_json(found: Sequence[Diagnostic]) -> list[dict[str, Any]]:
 def check_lock(settings: Settings, batches: Sequence[SourceBatch]) -> Iterator[Check]:
     """Yield a check of the tools in *batches* against the lock file, if there is one, or should be.
 
-    It fails where a build under the lock would.
+    It fails if a build under the lock would.
     """
     path, is_held = lock_path(settings), is_locked(settings)
     if not (is_held or exists(path)):
@@ -421,7 +421,7 @@ def check_lock(settings: Settings, batches: Sequence[SourceBatch]) -> Iterator[C
     def compare() -> Check:
         lock = open_lock(path)
         stated, _ = stated_in(SourceBatch.join(batches), partial(assemble, texts=False))
-        # What sources that failed have is not known.
+        # The tools of sources that failed are not known.
         responding = {one.tool.source_id for one in stated}
         changes = [
             one

@@ -1,4 +1,4 @@
-"""`mcpg explain --compare`: why two catalogues rank differently."""
+"""`mcpg explain --compare`: why two catalogs rank differently."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def answer_compare(
     output: Output,
     others: Mapping[str, object],
 ) -> int:
-    """Ask both catalogues and print what moved; *others* are options of other explanations."""
+    """Ask both catalogs and print the moves; *others* are options of other explanations."""
     refuse(
         {
             **others,
@@ -83,9 +83,9 @@ _NOT_RANKED = {UNRANKED: "not found", DISABLED: "disabled", ABSENT: "not there"}
 
 
 def compare_blocks(data: Json, *, is_whole: bool = True) -> list[Block]:
-    """Return the sections on *data*, which has what `explain --compare` prints as JSON.
+    """Return the sections on *data*, the JSON of `explain --compare`.
 
-    Where not everything is wanted, there are the ranks, the scores and the greatest reasons.
+    Unless everything is requested, they have the ranks, the scores and the greatest reasons.
     """
     tools = data["tools"]
     blocks = [

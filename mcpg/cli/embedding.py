@@ -1,4 +1,4 @@
-"""What `mcpg bundle --embed` does: the vectors of a bundle made, kept and found fresh."""
+"""The work of `mcpg bundle --embed`: vectors of a bundle are made, kept and found fresh."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ from mcpg.vectors.matrix import SUFFIX as CLUSTERS_SUFFIX
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingSetup:
-    """How vectors are to be made.
+    """How vectors are made.
 
     Attributes:
-        store: Keeps them between runs, `None` when nothing does.
+        store: Keeps them between runs, `None` for no store.
     """
 
     provider: EmbeddingProvider
@@ -47,7 +47,7 @@ class EmbeddingSetup:
 
 @dataclass(frozen=True, slots=True)
 class VectorTarget:
-    """A bundle whose vectors are wanted.
+    """A bundle that needs vectors.
 
     Attributes:
         key: SHA-256 of its bytes.
@@ -59,21 +59,21 @@ class VectorTarget:
 
     @property
     def places(self) -> list[str]:
-        """Where its vectors may stand: beside it, or in the cache folder."""
+        """The places for its vectors: beside it, or in the cache folder."""
         folder = cache_folder()
         beside = self.path + SUFFIX
         return [beside, cached_path(self.path, folder, SUFFIX)] if folder else [beside]
 
     @property
     def home(self) -> str:
-        """Where they are written: beside the bundle, if anything can be written there."""
+        """The place to write them: beside the bundle, if that is writable."""
         beside = Path(self.places[0])
         return self.places[0 if os.access(beside.parent, os.W_OK) and not beside.is_dir() else -1]
 
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingOutcome:
-    """What came of it.
+    """The result of embedding.
 
     Attributes:
         missing: How many tools have no vector.
@@ -92,7 +92,7 @@ class EmbeddingOutcome:
 
 
 def embedding_by(settings: Settings, kind: str) -> EmbeddingSetup:
-    """Return how vectors are made by the provider that *settings* name, and where they are kept."""
+    """Return how the provider that *settings* name makes vectors, and the place to keep them."""
     factory = ServiceFactory(settings)
     provider = factory.provider()
     if provider is None:
@@ -117,7 +117,7 @@ def embed(
         return _result(embedding, 0, target.tools)
     known = found.file
     if known and known.vectors.stored.kind not in {embedding.kind, FLOAT32}:
-        known = None  # it is less precise than what is wanted
+        known = None  # it is less precise than needed
     with output.counting("embedding") as tell, closing(embedding):
 
         def build() -> BuiltVectors:

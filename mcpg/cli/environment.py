@@ -1,7 +1,7 @@
 """Names of the settings in files, in the environment and on the command line; the user's folders.
 
-What each setting means and may hold is defined in `mcpg.cli.setting_models`. That imports pydantic,
-which a run with a plain configuration can do without.
+`mcpg.cli.setting_models` defines the meaning and the values of settings. It imports pydantic,
+which a run with a plain configuration does not need.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from typing import Any, NamedTuple
 
 
 class SettingKey(NamedTuple):
-    """Where a setting comes from.
+    """The places that a setting comes from.
 
     Attributes:
         name: Name in files: `section.key`, or `key` outside every section.
         variable: Environment variable, or empty.
         option: Command-line option, or empty.
-        plain: Type of which every value is valid; `None` where only the models can tell.
-        most: Of numbers from 1 on, the largest that is valid; 0 where all are.
-        choices: Texts that alone are valid; empty where all are.
+        plain: Type of which every value is valid; `None` if only the models can check values.
+        most: Of numbers from 1 on, the largest that is valid; 0 if all are.
+        choices: The only valid texts; empty if all are.
     """
 
     name: str
@@ -38,7 +38,7 @@ class SettingKey(NamedTuple):
         return self.option.removeprefix("--").replace("-", "_")
 
     def is_plain(self, held: Any) -> bool:
-        """Return whether the value *held* is valid without a look at the models."""
+        """Return whether the value *held* is valid without a check by the models."""
         is_within = not self.most or (type(held) is int and 1 <= held <= self.most)
         return type(held) is self.plain and is_within and (not self.choices or held in self.choices)
 
@@ -136,7 +136,7 @@ FOREIGN_URL_VARIABLE = "OPENAI_BASE_URL"
 LOGIN_VARIABLE = "MCPG_LOGIN_DIR"
 TOKEN_VARIABLE = "MCPG_SERVE_TOKEN"  # noqa: S105 - the variable's name
 SECRET_VARIABLES = {POSTGRES_VARIABLE, KEY_VARIABLE, FOREIGN_KEY_VARIABLE, TOKEN_VARIABLE}
-"""Variables that may hold a secret. They are no settings, so no file can set them."""
+"""Variables that may contain a secret. They are not settings, so no file can set them."""
 
 
 def holds_password(text: str) -> bool:
@@ -147,9 +147,9 @@ def holds_password(text: str) -> bool:
 
 
 def may_be_key(name: str, text: str) -> bool:
-    """Return whether *name* may stand in a TOML *text* as a key, or begin a broken line.
+    """Return whether *name* may be a key in a TOML *text*, or begin a broken line.
 
-    That is looked at before the text is parsed, which takes longer.
+    This check comes before the text is parsed, which takes longer.
     """
     after = (part.lstrip("\"' \t")[:1] for part in text.split(name)[1:])
     return any(sign in ".=]\r\n" for sign in after)
@@ -164,7 +164,7 @@ def cache_folder() -> str | None:
 
 
 def login_folder() -> str | None:
-    """Return the user's folder for logins, which nothing empties; `None` when there is none."""
+    """Return the user's folder for logins, which mcpg does not empty; `None` for none."""
     if named := os.environ.get(LOGIN_VARIABLE):
         return os.path.abspath(named)  # noqa: PTH100 - `Path.absolute` keeps `..`
     base = _find_base("~/Library/Application Support", "XDG_DATA_HOME", "~/.local/share")
@@ -187,7 +187,7 @@ def _find_base(mac: str, variable: str, other: str) -> Path | None:
 
 _LONGEST = 64 * 1024
 _MOST_DIGITS = 9
-# What a search by the graph alone does without.
+# Settings that a search only by the graph does not need.
 _NEEDS_MORE = ("normalization.enabled", "rerank.enabled", "telemetry.enabled")
 _LEFT_IN_VARIABLES = ("fusion", "candidates", "lexicon", *_NEEDS_MORE)
 _BY_GRAPH = ("graph", "markdown-ld")
@@ -205,7 +205,7 @@ def plain_settings(file: str, environment: Mapping[str, str]) -> dict[str, Any]:
         environment: Environment variables.
 
     Raises:
-        NotPlainError: Something is not plain, or asks for more than a plain search.
+        NotPlainError: Something is not plain, or needs more than a plain search.
         OSError: The file cannot be read.
         ValueError: It is not TOML.
     """
@@ -246,7 +246,7 @@ def _read_plain_file(path: Path) -> dict[str, Any]:
 
 
 def _read_number(text: str) -> int:
-    """Return the whole number above 0 that *text* is, in digits alone."""
+    """Return *text* as a whole number above 0, if it has only digits."""
     if not (text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS and text[0] != "0"):
         raise NotPlainError
     return int(text)
@@ -264,7 +264,7 @@ def flatten_sections(table: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def relative_path(path: str) -> str:
-    """Return *path* as seen from the working folder, where it can be."""
+    """Return *path* relative to the working folder, if possible."""
     try:
         return os.path.relpath(path)
     except ValueError:  # on another drive

@@ -1,4 +1,4 @@
-"""Exit codes, and the one place where what went wrong becomes one of them."""
+"""Exit codes, and the only place that turns errors into them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mcpg.errors import McpgError, NotFoundError
 
 
 class ExitCode:
-    """What the exit code of `mcpg` says."""
+    """The exit codes of `mcpg`."""
 
     DONE: Final = 0
     """Done; also when the reader of a pipe went away."""
@@ -49,7 +49,7 @@ def run_guarded(run: Callable[[], int], output: Output) -> int:
 
 
 def report_error(fault: McpgError, output: Output) -> int:
-    """Print what went wrong and give the exit code."""
+    """Print the error and return the exit code."""
     _show_traceback(fault, output)
     output.error(fault.message, place=fault.place, remedy=fault.remedy)
     return ExitCode.FAILED

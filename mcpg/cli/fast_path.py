@@ -1,7 +1,7 @@
 """Frequent commands without a command-line library, which takes longer to import than they run.
 
-The parser reads the same declarations as Typer does. Whatever it does not accept (another command,
-`--help`, an unknown option, a wrong value) is left to the whole program, which reports mistakes.
+The parser reads the same declarations as Typer. Arguments that it does not accept (another command,
+`--help`, an unknown option, a wrong value) go to the whole program, which reports mistakes.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ def quick_run(arguments: Sequence[str]) -> int | None:
 
 
 def parse(arguments: Iterable[str], table: Sequence[CommandParameter]) -> dict[str, Any]:
-    """Return by name the values of those parameters of *table* that are given.
+    """Return by name the values of the given parameters of *table*.
 
     Raises:
         _UnusualArgumentsError: Something is unknown, missing, not accepted, or given twice.
-        ValueError: A value is no number where the parameter takes one.
+        ValueError: A value is not a number, but the parameter takes one.
     """
     flags = {flag: one for one in table for names in one.flags for flag in names.split("/")}
     given: dict[str, Any] = {}
@@ -78,10 +78,10 @@ def parse(arguments: Iterable[str], table: Sequence[CommandParameter]) -> dict[s
 
 def _convert_text(parameter: CommandParameter, text: str) -> Any:
     """Return the value that *text* is for *parameter*."""
-    # What begins with a dash may be the next option, where a value was forgotten.
+    # A word that begins with a dash may be the next option, if a value was forgotten.
     if text[:1] in ("", "-") or (parameter.choices and text not in parameter.accepted_texts):
         raise _UnusualArgumentsError
-    # Python reads the digits of every script, the whole program only those of ASCII.
+    # Python reads the digits of every script, the whole program only ASCII digits.
     if parameter.kind is not str and not text.isascii():
         raise _UnusualArgumentsError
     value = parameter.resolve_synonym(parameter.kind(text))
@@ -92,7 +92,7 @@ def _convert_text(parameter: CommandParameter, text: str) -> Any:
 
 
 def _arguments(words: list[str], table: Iterable[CommandParameter]) -> dict[str, Any]:
-    """Return the *words* that are no options, as the value of the argument in *table*."""
+    """Return the *words* that are not options, as the value of the argument in *table*."""
     arguments = [one for one in table if not one.flags]
     if not arguments:
         if words:

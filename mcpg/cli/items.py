@@ -33,7 +33,7 @@ from mcpg.text.spelling import suggest
 from mcpg.values import format_count, to_json
 
 TOOL = "tool"
-"""The kind of tools, whose commands do without this module."""
+"""The kind of tools, which have commands without this module."""
 
 _LONGEST_QUERY = 1024 * 1024
 _FLAGS = {one.name: one.flags[0] for one in FILTERS}
@@ -49,7 +49,7 @@ def answer_search_for(
     *,
     explains: bool,
 ) -> int:
-    """Search for items of a *kind*; *others* are options of a search for tools alone."""
+    """Search for items of a *kind*; *others* are options only of a search for tools."""
     given = {name: value for name, value in asked.items() if name not in _SHARED}
     words = asked["query"] or []
     query = standard_input(_LONGEST_QUERY).decode("utf-8", "replace") if words == ["-"] else None
@@ -134,7 +134,7 @@ def show_item(kind: str, name: str, given: Mapping[str, Any], output: Output) ->
 
 
 def find_kind(engine: Engine, noun: str) -> ItemSearch:
-    """Return what searches the items of an engine that `--kind` calls *noun*.
+    """Return the search for the items of an engine that `--kind` calls *noun*.
 
     Raises:
         UsageError: There are none of that kind.

@@ -1,4 +1,4 @@
-"""Lock files as options and settings name them, and builds that are held to one."""
+"""Lock files as options and settings name them, and builds under a lock."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from mcpg.values import format_count
 
 FAIL, WARN, HIDE = "fail", "warn", "hide"
 REACTIONS = (FAIL, WARN, HIDE)
-"""What becomes of a build whose tools differ from the lock."""
+"""The reactions to a build with tools that differ from the lock."""
 
 _STYLES = {"+": "green", "-": "red", "@": "cyan"}
 _NAMED, _SHOWN = 3, 20
@@ -48,7 +48,7 @@ def lock_path(settings: Settings) -> str:
 
 
 def is_locked(settings: Settings) -> bool:
-    """Return whether an option or a setting holds builds to the lock."""
+    """Return whether an option or a setting applies the lock to builds."""
     found = settings.find("lock.enforce")
     return found is not None and bool(found.value)
 
@@ -65,7 +65,7 @@ def open_lock(path: str) -> ApprovedTools:
 
 @dataclass(slots=True)
 class LockGuard:
-    """Holds a build to a lock.
+    """Applies a lock to a build.
 
     Attributes:
         reaction: One of `REACTIONS`.
@@ -88,7 +88,7 @@ class LockGuard:
     def enforce_lock(
         self, batch: SourceBatch, assembly: Assembly, assemble: Callable[[SourceBatch], Assembly]
     ) -> tuple[SourceBatch, Assembly]:
-        """Return *batch* and its *assembly*, without what is not approved if that is left out."""
+        """Return *batch* and its *assembly*, without tools that are left out as not approved."""
         if self.reaction == FAIL:
             return batch, assembly
         changes = assembly_changes(self.lock, assembly)
@@ -103,7 +103,7 @@ class LockGuard:
         """Return *assembly* with a diagnostic for each tool in quarantine, or missing."""
         if self.reaction == FAIL:
             return assembly
-        # Those that are left out are no news; neither are hints of which some are left.
+        # Tools that are left out are not news; neither are hints if some of their tools are left.
         known = {one.key for one in self.changes}
         missing = (
             one
@@ -117,7 +117,7 @@ class LockGuard:
     def refuses(self, assembly: Assembly, output: Output, *, allows_missing: bool) -> bool:
         """Show how *assembly* differs from the lock; return whether it must not be used.
 
-        With *allows_missing*, tools may be missing whose sources failed.
+        With *allows_missing*, tools of failed sources may be missing.
         """
         has_failed = allows_missing and any(map(is_failure, assembly.diagnostics))
         is_refusing = self.reaction == FAIL

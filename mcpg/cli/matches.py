@@ -1,4 +1,4 @@
-"""Search results as text (aligned, one line a tool, two where a terminal is narrow) and as JSON."""
+"""Search results as text (aligned, one line a tool, two on a narrow terminal) and as JSON."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ WITH_SOURCE = 80
 
 
 def nothing_found_text(min_score: float | None, *, abstain: bool, is_filtered: bool) -> str:
-    """Return that no tool was found, and what to try."""
+    """Return the message that no tool was found, with advice."""
     if min_score:
         gate, remedy = f"with a score of {min_score:g}", "lower --min-score"
     elif abstain or min_score is not None:
@@ -62,7 +62,7 @@ class MatchRows:
         if self._sources:
             names.append(pad("source", self._sources))
         line = _GAP.join([*names, "description"])
-        if width(line) > self._output.row_columns:  # descriptions stand on lines of their own
+        if width(line) > self._output.row_columns:  # descriptions have lines of their own
             line = cut(_GAP.join(names).rstrip(), self._output.row_columns)
         return self._output.paint(line, "dim")
 
@@ -94,7 +94,7 @@ class MatchRows:
         room = self._output.row_columns - len(lead) - max(self._ids, width(name)) - len(_GAP)
         room -= len(source)
         text = self._output.shorten(match.summary)
-        if room > SUMMARY_LENGTH <= len(text):  # the rest stands in the record, which takes longer
+        if room > SUMMARY_LENGTH <= len(text):  # the rest is in the record, which takes longer
             text = match.view.description
         names = {match.tool_name, match.tool_id}
         title = one_line(match.display_name)
@@ -109,9 +109,9 @@ class MatchRows:
 
 
 def summaries(tools: Iterable[Tool | IndexedTool], output: Screen) -> list[str]:
-    """Return one line on what each of *tools* is: a title where that adds something, and its text.
+    """Return one line on each of *tools*: a title if that adds something, and its text.
 
-    Those of a whole catalogue are made at once.
+    The lines of a whole catalog are made at once.
     """
     tools = list(tools)
     titles = one_lines([tool.display_name for tool in tools])
@@ -195,7 +195,7 @@ def _with_schemas(result: SearchResult) -> dict[str, list[JsonObject]]:
 def matches_listing(
     matches: Sequence[Match], records: Sequence[JsonObject] | None = None
 ) -> RecordListing:
-    """Return *matches* as a list; its *records* are what the matches write, unless given."""
+    """Return *matches* as a list; its *records* come from the matches unless given."""
     from mcpg.cli.render import RecordListing  # noqa: PLC0415 - as above
 
     records = [match.to_dict() for match in matches] if records is None else records

@@ -1,7 +1,7 @@
 """Former names of options, values, settings and variables, which work with a note.
 
 Help, completion and schemas only have the present names. Arguments and variables are replaced
-before anything reads them, settings where a file is read.
+before anything reads them, settings when a file is read.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""From settings to an engine, or to the tools alone where the graph cannot be had."""
+"""From settings to an engine, or only to the tools if there is no graph."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class IndexedBundle:
         ]
 
     def find_number(self, name: str) -> int:
-        """Return the number of the one tool that *name* means, as `Catalog.named` finds it."""
+        """Return the number of the only tool that *name* means, as `Catalog.named` finds it."""
         number = self.index.find_tool(name.strip().casefold())
         if number != ABSENT:
             return number
@@ -90,10 +90,10 @@ class IndexedBundle:
 
 
 def from_index(paths: Sequence[str], answer: Callable[[IndexedBundle], Answer]) -> Answer | None:
-    """Return what *answer* makes of the bundle at the only one of *paths*.
+    """Return the result of *answer* for the bundle at the only path of *paths*.
 
     Returns:
-        The answer; `None` where there is no fresh index, or it is damaged.
+        The answer; `None` if there is no fresh index, or it is damaged.
     """
     if len(paths) != 1:
         return None
@@ -124,7 +124,7 @@ class IndexedTool:
 
     @property
     def description(self) -> str:
-        # The rest stands in the record, which takes longer.
+        # The rest is in the record, which takes longer.
         return self.summary if len(self.summary) < SUMMARY_LENGTH else self.view().description
 
     @property
@@ -135,7 +135,7 @@ class IndexedTool:
         return self._index.view(self._number)
 
     def to_dict(self) -> JsonObject:
-        """Return what `mcpg list` prints of the tool."""
+        """Return the tool's record of `mcpg list`."""
         view = self.view()
         return view.card | view.hints
 
@@ -178,7 +178,7 @@ def read_settings(**flags: Any) -> Settings:
 
 
 def open_engine(settings: Settings, output: Output, *, is_cached: bool = True) -> Engine:
-    """Load what the settings name."""
+    """Load the bundles or sources that the settings name."""
     from mcpg.cli.providers import ServiceFactory  # noqa: PLC0415 - lists of tools need none
     from mcpg.engine.loading import load  # noqa: PLC0415 - as above
 
@@ -194,7 +194,7 @@ def open_engine(settings: Settings, output: Output, *, is_cached: bool = True) -
 def open_other(
     path: str, place: str, settings: Settings, output: Output, *, is_cached: bool = True
 ) -> Engine:
-    """Load the catalogue at *path*, which the option or argument *place* names."""
+    """Load the catalog at *path*, which the option or argument *place* names."""
     other = Settings(settings.folder, settings.environment, {**settings.flags, "bundle": [path]})
     try:
         return open_engine(other, output, is_cached=is_cached)
@@ -207,9 +207,9 @@ def open_catalog(
 ) -> OpenedBundle:
     """Read the tools that the settings name, and their graph.
 
-    The fresh index of a bundle is read in place of the bundle, once it is known what there is to
-    report about the bundle. Where the graph cannot be made, the tools of manifests are returned
-    alone, with a diagnostic. An index lacks the *texts* of documents.
+    The fresh index of a bundle is read instead of the bundle, once the diagnostics of the bundle
+    are known. If the graph cannot be made, only the tools of manifests are returned, with a
+    diagnostic. An index lacks the *texts* of documents.
     """
     paths = find_bundle_paths(settings, output)
     if not texts and (opened := from_index(paths, _list_indexed)) is not None:
@@ -239,7 +239,7 @@ def _list_indexed(bundle: IndexedBundle) -> OpenedBundle:
 
     index = bundle.index
     documents = [index.record(number) for number in range(len(index))]
-    # A bundle holds its documents in the order of their paths.
+    # A bundle has its documents in the order of their paths.
     paths = sorted(document.path for document in (*documents, *index.pages()))
     places = {name: f"{bundle.path}: documents[{number}]" for number, name in enumerate(paths)}
     placed = [
@@ -252,7 +252,7 @@ def _list_indexed(bundle: IndexedBundle) -> OpenedBundle:
 
 
 def open_sources(settings: Settings, output: Output) -> SourceBatch:
-    """Read the sources that the settings name, as they stand."""
+    """Read the sources that the settings name, as they are."""
     return _read(find_bundle_paths(settings, output))
 
 
@@ -304,7 +304,7 @@ _SECTION = "lastrun"
 
 @dataclass(frozen=True, slots=True)
 class BuildStamp:
-    """What a build made of which sources.
+    """A record of a build and its sources.
 
     Attributes:
         signature: Signature of the sources; empty when they have none, or when a warning about
@@ -327,7 +327,7 @@ class BuildStamp:
 def build_stamp(bundle: str) -> BuildStamp:
     """Return the stamp in the index beside *bundle*, which is checked as a whole.
 
-    It is empty where the index is missing, stale, damaged or made by something else.
+    It is empty if the index is missing, stale, damaged or made by something else.
     """
     index = fresh_index(bundle, recipe())
     try:

@@ -67,7 +67,7 @@ HEADINGS = {
     ),
     "Common options": ("--quiet", "--verbose", "--color", "--debug", "--help"),
 }
-"""Options by the heading of help under which they stand; all others are under `Options`."""
+"""Options by their heading in the help; all others are under `Options`."""
 
 _OTHERS = "Options"
 _HEADING_OF = {name: heading for heading, names in HEADINGS.items() for name in names}
@@ -78,7 +78,7 @@ _TYPERS_OWN = {
 }
 _INDENT = 26
 _NOTE = re.compile(r"\[(?:default|env): [^\]]*\]|`[^`]+`")
-# Below this width, the text of an option stands under its name.
+# Below this width, the text of an option is under its name.
 _TWO_COLUMNS = 72
 _STACKED_INDENT = 6
 
@@ -95,9 +95,9 @@ def command_help(command: Any, path: str, columns: int = WIDTH) -> str:
 
 
 def command_reference(command: Any, path: str, shared: Container[tuple[str, str]]) -> str:
-    """Return the help of one command without common options and what follows the options.
+    """Return the help of one command without common options and the text after the options.
 
-    The arguments and options whose rows are *shared* are only named.
+    Arguments and options with *shared* rows are only named.
     """
     arguments = [row for row in argument_rows(command) if row not in shared]
     options, named = [], []
@@ -160,7 +160,7 @@ def _is_common(option: Any) -> bool:
 
 
 def option_row(option: Any) -> tuple[str, str]:
-    """Return the names of *option*, short first, with that of its value; and its text."""
+    """Return the names of *option*, short first, with its value's name; and its text."""
     names = ", ".join(sorted(option.opts, key=len))
     if option.is_flag:
         names = "/".join([names, *option.secondary_opts])
@@ -221,7 +221,7 @@ def _fill_text(text: str, columns: int, margin: str = "", lead: str = "") -> str
 
 
 def _examples(epilog: str | None) -> str:
-    """Return the examples of an *epilog*, and below an empty line where there is more to read."""
+    """Return the examples of an *epilog*, and its further text below an empty line."""
     examples, _, more = (epilog or "").partition("\n\n")
     shown = f"Examples:\n{textwrap.indent(examples, '  ')}" if examples else ""
     return _join_sections(shown, more)
@@ -250,7 +250,7 @@ def command_path(fault: Any) -> str:
 
 
 def usage_words(fault: Any) -> tuple[str, str]:
-    """Return what is wrong with a command line, and the remedy."""
+    """Return the mistake in a command line, and the remedy."""
     see_help = f"see `{command_path(fault)} --help`"
     if hasattr(fault, "possibilities"):
         known = [one for it in fault.ctx.command.params for one in (*it.opts, *it.secondary_opts)]
@@ -299,7 +299,7 @@ def _sentence(text: str) -> str:
 
 
 class OutputFormat(StrEnum):
-    """What standard output carries."""
+    """The format of standard output."""
 
     TEXT = "text"
     JSON = "json"
@@ -336,13 +336,13 @@ def _complete_from_tools(
 
 
 def complete_tool(ctx: Any, incomplete: str) -> list[tuple[str, str]]:
-    """Return ids and titles of the tools whose id begins with *incomplete*."""
+    """Return ids and titles of the tools with an id that begins with *incomplete*."""
     tools = _tools(ctx)
     return [(t.id, one_line(t.display_name)) for t in tools if t.id.startswith(incomplete)]
 
 
 def _tools(ctx: Any) -> Sequence[Tool]:
-    """Return the tools of the bundle that a command line names, none where that fails."""
+    """Return the tools of the bundle that a command line names, none if that fails."""
     from mcpg.cli.open_bundle import open_catalog, read_settings  # noqa: PLC0415 - help needs none
 
     try:
@@ -364,21 +364,21 @@ COMPLETIONS: Mapping[str, Callable[..., Any]] = {
     "source": _complete_from_tools(lambda tool: (tool.source_id,)),
     "category": _complete_from_tools(lambda tool: tool.hints.categories),
 }
-"""What a shell completes values from."""
+"""The source of a shell's completions."""
 
 
 def option(flags: str, text: str, metavar: str | None = None, **more: Any) -> Any:
-    """Return what annotates an option with the names *flags*, which blanks separate."""
+    """Return the annotation of an option with the names *flags*, which blanks separate."""
     return typer.Option(*flags.split(), help=text, metavar=metavar, show_default=False, **more)
 
 
 def argument(metavar: str, text: str, **more: Any) -> Any:
-    """Return what annotates an argument."""
+    """Return the annotation of an argument."""
     return typer.Argument(help=text, metavar=metavar, show_default=False, **more)
 
 
 def make_annotation(parameter: CommandParameter) -> Any:
-    """Return what stands for *parameter* in the annotation of a function that Typer calls."""
+    """Return the form of *parameter* in the annotation of a function that Typer calls."""
     complete: Any = COMPLETIONS.get(parameter.completion)
     more = {"min": parameter.least, "max": parameter.most, "autocompletion": complete}
     if not parameter.flags:
@@ -494,20 +494,20 @@ Force = Annotated[bool, option("--force", "Replace files that mcpg did not write
 _SOURCE_BUNDLES = inspect.Parameter(
     "source_bundles", _KEYWORD, default=None, annotation=SourceBundles
 )
-"""What every command has whose arguments are sources."""
+"""The parameter of every command with sources as its arguments."""
 
 
 class _ShowsHelp:
     """Shows help as any other output, and has usage errors name the command.
 
-    So a reader who goes away is no error.
+    So a closed pipe is not an error.
     """
 
     def parse_args(self, ctx: Any, args: list[str]) -> Any:
         try:
             return super().parse_args(ctx, args)  # type: ignore[misc]
         except Exception as fault:
-            if getattr(fault, "ctx", ctx) is None:  # the parser does not know the command
+            if getattr(fault, "ctx", ctx) is None:  # the parser lacks the command
                 fault.ctx = ctx  # type: ignore[attr-defined]
             raise
 
@@ -531,7 +531,7 @@ def _show_help(ctx: typer.Context, _option: Any, is_wanted: bool) -> None:
 
 
 class HelpfulCommand(_ShowsHelp, TyperCommand):
-    """A command whose help is plain text with examples at its foot."""
+    """A command with plain text as its help, and examples at its foot."""
 
 
 def command(
@@ -544,10 +544,10 @@ def command(
 ) -> Callable[[Callable[..., int]], Callable[..., int]]:
     """Register a function as the command *name* and add the common options.
 
-    The function takes an `Output` first and returns an exit code; its docstring is the help. Where
-    it takes a dataclass besides, the fields of that are the options. *examples* are calls of it,
-    one a line, *more* is the page of the documentation that has more about it, and *table* what it
-    takes in the order of help; without that, what its annotations declare.
+    The function takes an `Output` first and returns an exit code; its docstring is the help. If
+    it also takes a dataclass, the fields of that are the options. *examples* are calls of it,
+    one a line, *more* is the page of the documentation that has more about it, and *table* its
+    parameters in the order of help; without it, they are the parameters of the annotations.
     """
 
     def register(function: Callable[..., int]) -> Callable[..., int]:
@@ -595,7 +595,7 @@ def declare(function: Callable[..., Any], own: Sequence[inspect.Parameter]) -> N
 
 
 def keyword(parameter: CommandParameter) -> inspect.Parameter:
-    """Return *parameter* as one that Typer reads."""
+    """Return *parameter* in Typer's form."""
     kind: Any = Literal[parameter.accepted_texts] if parameter.choices else parameter.kind
     if parameter.repeats:
         kind = GenericAlias(list, (kind,))
@@ -612,7 +612,7 @@ def keyword(parameter: CommandParameter) -> inspect.Parameter:
 
 
 class HelpfulGroup(_ShowsHelp, TyperGroup):
-    """A group of commands whose help is plain text."""
+    """A group of commands with plain text as its help."""
 
     def summary(self, name: str) -> str:
         return (self.commands[name].help or "").partition("\n")[0]

@@ -37,7 +37,7 @@ class ClosedPipeError(Exception):
 
 
 class Color:
-    """When to colour."""
+    """When to color."""
 
     AUTO: Final = terminal.AUTO
     ALWAYS: Final = terminal.ALWAYS
@@ -48,7 +48,7 @@ COLORS = (Color.AUTO, Color.ALWAYS, Color.NEVER)
 
 
 class Output(Screen):
-    """How a run talks.
+    """The output of a run.
 
     Attributes:
         quiet: Only data, warnings and errors.
@@ -106,7 +106,7 @@ class Output(Screen):
             self.note(text)
 
     def error(self, message: str, *, place: str | None = None, remedy: str | None = None) -> None:
-        """Report what is wrong, where, and what to do about it."""
+        """Report a mistake, its place and its remedy."""
         label = paint("error:", "red", on=self.is_colored(sys.stderr))
         where = f"{one_line(place)}: " if place else ""
         self.raw_error(f"{label} {where}{one_line(message)}\n")
@@ -134,7 +134,7 @@ class Output(Screen):
                 self.note(f"... and {more:,} more {code} (--verbose shows all)")
 
     def note_opening(self, items: Iterable[Diagnostic]) -> None:
-        """Write what opening a bundle noticed; what its build has told, if verbose alone."""
+        """Write diagnostics from opening a bundle; informational ones only if verbose."""
         self.diagnostics(item for item in items if self.verbose or item.severity != Severity.INFO)
 
     def raw_error(self, text: str) -> None:
@@ -144,10 +144,10 @@ class Output(Screen):
                 sys.stderr.write(text)
 
     def flush(self) -> None:
-        """Push out what is buffered.
+        """Push out buffered text.
 
         Raises:
-            ClosedPipeError: Nobody reads any more.
+            ClosedPipeError: The reader has closed the pipe.
             OutputError: Standard output cannot be written.
         """
         with _guarded_data() as stream:
@@ -155,14 +155,14 @@ class Output(Screen):
 
     @contextmanager
     def progress(self, what: str) -> Iterator[Status | None]:
-        """Show *what* goes on for as long as the block runs; only on a terminal, unless quiet."""
+        """Show the activity *what* while the block runs; only on a terminal, unless quiet."""
         if self.quiet or not is_terminal(sys.stderr):
             yield None
             return
-        from rich.console import Console  # noqa: PLC0415 - rich only where somebody looks
+        from rich.console import Console  # noqa: PLC0415 - rich only at a terminal
         from rich.text import Text  # noqa: PLC0415 - as above
 
-        # As a text, since rich reads markup in what is a mere string.
+        # As a text, since rich reads markup in a mere string.
         is_plain = not self.is_colored(sys.stderr)
         with Console(stderr=True, no_color=is_plain).status(Text(f"{what}...")) as shown:
             _shown.append(shown)
@@ -173,7 +173,7 @@ class Output(Screen):
 
     @contextmanager
     def counting(self, what: str) -> Iterator[Callable[[int, int], None]]:
-        """Show *what* goes on as `progress` does, and give what shows how many of how many."""
+        """Show *what* as `progress` does, and yield a function that shows how many of how many."""
         with self.progress(what) as shown:
 
             def tell(done: int, of: int) -> None:
@@ -202,7 +202,7 @@ def pause_progress() -> Iterator[None]:
 
 @contextmanager
 def _guarded_data() -> Iterator[Any]:
-    """Give standard output; what goes wrong with it becomes an error of ours."""
+    """Yield standard output; turn its errors into errors of mcpg."""
     try:
         yield sys.stdout
     except BrokenPipeError:
@@ -212,7 +212,7 @@ def _guarded_data() -> Iterator[Any]:
 
 
 def unwritable(fault: OSError) -> OutputError:
-    """Point standard output at nothing, and return the error that says why."""
+    """Point standard output at nothing, and return the error with the reason."""
     silence()
     if fault.errno == errno.EBADF:
         remedy = "leave it open, or send the output to /dev/null"
@@ -233,18 +233,18 @@ def check_replaceable(
     what: str,
     remedy: str = "name another file, or move it away",
 ) -> None:
-    """Check that writing to *path* overwrites no foreign file.
+    """Check that writing to *path* does not overwrite a foreign file.
 
-    An empty file, and what is no ordinary file, may be written.
+    An empty file, and anything but an ordinary file, may be written.
 
     Args:
-        path: Where something is to be written.
-        marks: How files begin that may be replaced.
-        what: What such a file is, for the message.
-        remedy: What to do about a file that is none.
+        path: The file to write.
+        marks: The beginnings of files that may be replaced.
+        what: The name of such a file, for the message.
+        remedy: The remedy for any other file.
 
     Raises:
-        OutputError: The file begins otherwise, or cannot be looked at.
+        OutputError: The file begins otherwise, or cannot be read.
     """
     if not is_file(path):
         return
@@ -269,7 +269,7 @@ def check_replaceable(
 
 
 def write_report(path: Path | str, report: str, output: Output, *, force: bool = False) -> None:
-    """Write *report* to *path* in one step, and say so.
+    """Write *report* to *path* in one step, and report that.
 
     Raises:
         OutputError: See `check_place`; or the file cannot be written.
@@ -285,12 +285,12 @@ def check_place(path: Path | str, *, force: bool = False) -> None:
     """Check that a report may be written to *path*, before the work for it is done.
 
     Args:
-        path: Where it is to be written.
-        force: Whether to replace what is no report of mcpg.
+        path: The file to write.
+        force: Whether to replace files that are not reports of mcpg.
 
     Raises:
-        OutputError: The file holds something else than a report of mcpg, or cannot be looked at.
-        UsageError: *path* is `-`, where the answer itself goes.
+        OutputError: The file contains something else than a report of mcpg, or cannot be read.
+        UsageError: *path* is `-`, which is for the answer itself.
     """
     if str(path) == "-":
         raise UsageError(
@@ -304,8 +304,8 @@ def check_place(path: Path | str, *, force: bool = False) -> None:
         check_replaceable(path, (MARK,), "report of mcpg")
 
 
-# Signs that draw bars and arrows. Piped text ends in logs, diffs and tickets, where block elements
-# are often broken, so it is ASCII; a terminal gets finer bars.
+# Signs that draw bars and arrows. Piped text ends in logs, diffs and tickets, and block elements
+# are often broken there, so it is ASCII; a terminal gets finer bars.
 
 
 class Glyphs(NamedTuple):
@@ -313,9 +313,9 @@ class Glyphs(NamedTuple):
 
     Attributes:
         steps: The last column of a bar by how full it is, from empty to full.
-        arrow: Stands between a word and what it became.
-        ellipsis: Stands where a text was cut.
-        dash: Stands where there is nothing.
+        arrow: The sign between a word and its replacement.
+        ellipsis: The sign at the cut of a text.
+        dash: The sign for an empty cell.
     """
 
     steps: str
@@ -340,12 +340,12 @@ ASCII = Glyphs(" #", "->", "...", "-")
 
 
 def glyphs_of_standard_output() -> Glyphs:
-    """Return the signs that whoever reads standard output can be sure to see."""
+    """Return the signs that every reader of standard output can see."""
     return BLOCKS if is_terminal(sys.stdout) else ASCII
 
 
 def wrap_parts(parts: list[str], columns: int) -> Iterator[str]:
-    """Put *parts* into lines of at most *columns* terminal columns; a wider part stands alone."""
+    """Put *parts* into lines of at most *columns* terminal columns; a wider part gets its own."""
     line = ""
     for part in parts:
         longer = f"{line} {part}" if line else part
@@ -359,6 +359,6 @@ def wrap_parts(parts: list[str], columns: int) -> Iterator[str]:
 
 
 def hanging(text: str, columns: int, first: str, others: str) -> Iterator[str]:
-    """Wrap *text* at its spaces: behind *first*, and in all lines but one behind *others*."""
+    """Wrap *text* at its spaces: after *first* in the first line, after *others* in the rest."""
     for number, line in enumerate(wrap_parts(text.split(" "), columns - len(others))):
         yield f"{others if number else first}{line.rstrip()}"

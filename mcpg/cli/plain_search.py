@@ -1,6 +1,6 @@
 """A plain search: of one bundle with a fresh index, without settings and providers.
 
-Should anything be in its way, nothing has been printed yet, and the command runs as any other.
+If anything prevents it, nothing has been printed yet, and the command runs as any other.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ _PLAIN = {
     *("sources", "in_categories", "read_only", "related", "min_score", "abstain"),
     *("form", "full", "input_schema", "quiet", "color", "context_tools", "context_summary"),
 }
-# Of these, the ones that are no arguments of a search.
+# Of these, the options that are not arguments of a search.
 _OTHERS = (
     *("query", "bundle", "related", "in_categories"),
     *("form", "full", "input_schema", "quiet", "color", "context_summary"),
 )
-# What needs vectors needs settings to find the embedding provider.
+# Options that need vectors need settings to find the embedding provider.
 _WITH_VECTORS = ("embeddings", "auto")
 _WITH_SCHEMAS = ("json", "jsonl")
 # Of more diagnostics some are folded.
@@ -46,10 +46,10 @@ class _UnusualSearchError(Exception):
 
 
 def plain_search(given: Mapping[str, Any]) -> int | None:
-    """Answer a search that needs the index of one bundle alone, and print the matches.
+    """Answer a search that needs only the index of one bundle, and print the matches.
 
     Returns:
-        The exit code; `None` where more is asked for, or anything fails.
+        The exit code; `None` if more is requested, or anything fails.
     """
     bundles, context = given.get("bundle", ()), given.get("context", "")
     query = " ".join(given.get("query", ())).strip()
@@ -72,7 +72,7 @@ def plain_search(given: Mapping[str, Any]) -> int | None:
         if not given.get("related", True):
             result = result.without_related()
         printed = _laid_out(result, given)
-    except Exception:  # noqa: BLE001 - whatever it is, the whole program explains it
+    except Exception:  # noqa: BLE001 - the whole program explains it
         return None
     code = 0 if result.matches else 1
     return _print(*printed, code, given.get("color"))
@@ -90,20 +90,20 @@ def _options(given: Mapping[str, Any]) -> dict[str, Any]:
 
 def _engine(path: str) -> Engine:
     index = fresh_index(path, recipe(), in_blocks=True)
-    if index is None:  # most stand beside
+    if index is None:  # most are beside
         index = fresh_index(path, recipe(), cache_folder(), in_blocks=True)
-    # Where the bundle's own model is not used, that is told.
+    # If the bundle's own model is not used, mcpg reports that.
     if index is None or index.has_section("model.ignored"):
         raise _UnusualSearchError
     return Engine(index)
 
 
 def _read_plain_settings() -> dict[str, Any]:
-    """Return what the environment and configuration files set, as values of parameters.
+    """Return the settings of the environment and configuration files, as parameters' values.
 
     Raises:
         _UnusualSearchError: A project file has settings.
-        NotPlainError: Settings ask for more than a plain search.
+        NotPlainError: Settings need more than a plain search.
     """
     configured, found = "", ""
     here = Path.cwd()
@@ -129,11 +129,11 @@ def _read_plain_settings() -> dict[str, Any]:
 
 
 def _laid_out(result: SearchResult, given: Mapping[str, Any]) -> tuple[str, str, str]:
-    """Return what goes to standard output, and what to standard error before and after it."""
+    """Return the text for standard output, and texts for standard error before and after it."""
     screen, form = Screen(given.get("color", AUTO)), given.get("form", "text")
     screen.shows_all = given.get("full", False)
     text = result_text(result, form, screen, schemas=given.get("input_schema", False))
-    if form == "json":  # which holds the diagnostics
+    if form == "json":  # which has the diagnostics
         return text, "", ""
     is_quiet = given.get("quiet", False)
     told = [one for one in result.diagnostics if not (is_quiet and one.severity == "info")]
@@ -164,5 +164,5 @@ def _print(text: str, noticed: str, advice: str, code: int, color: str | None) -
 
 
 def _tell(text: str) -> None:
-    with suppress(OSError, AttributeError):  # full, or closed by whoever started the program
+    with suppress(OSError, AttributeError):  # full, or closed by the parent process
         sys.stderr.write(text)

@@ -14,14 +14,14 @@ from mcpg.sources.client_inputs import AskUser, ClientInput
 
 
 def confirm(question: str, place: str, remedy: str) -> bool:
-    """Ask the person at the terminal; where there is none, *remedy* says what to do instead."""
+    """Ask the person at the terminal; without a terminal, *remedy* is the advice of the error."""
     if not (is_terminal(sys.stdin) and is_terminal(sys.stderr)):
         raise UsageError("there is no terminal to confirm on", place=place, remedy=remedy)
     return typer.confirm(question, err=True)
 
 
 def find_asker() -> AskUser | None:
-    """Return what asks the person at the terminal for an input; `None` without a terminal."""
+    """Return a function that asks for an input at the terminal; `None` without a terminal."""
     is_answered = is_terminal(sys.stdin) and is_terminal(sys.stderr)
     return _ask_input if is_answered else None
 

@@ -1,7 +1,7 @@
-"""From settings to what an engine may use beside its index: providers, stores, caches.
+"""From settings to the services of an engine beside its index: providers, stores, caches.
 
-What no setting asks for is neither made nor imported, and nothing is asked of a network before it
-is needed. Secrets come from the environment alone.
+A service that no setting names is neither made nor imported, and mcpg sends no request before
+it is needed. Secrets come only from the environment.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    # What no setting asks for is not imported.
+    # A service that no setting names is not imported.
     from mcpg.embeddings.provider import EmbeddingKey, EmbeddingProvider, EmbeddingStore
     from mcpg.enrich.chat import ChatWriter
     from mcpg.llm import Normalizer, Reranker
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 
 
 class LazyStore:
-    """Stands for a store that most runs never ask, because vectors lie beside the bundle.
+    """Delays opening a store that most runs never read, because vectors are beside the bundle.
 
-    Whatever opening it raises is raised by whoever asks, every time.
+    An error from opening it is raised by every call.
     """
 
     def __init__(self, make: Callable[[], EmbeddingStore]) -> None:
@@ -80,7 +80,7 @@ _USUAL_URL = "https://api.openai.com/v1"
 
 
 class ServiceFactory:
-    """Makes what the settings ask for, each thing once and only when it is asked for."""
+    """Makes the services that the settings name, each once and only when it is requested."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -104,7 +104,7 @@ class ServiceFactory:
         return bool(self._value("telemetry.enabled", default=False))
 
     def arguments(self) -> dict[str, Any]:
-        """Return what `mcpg.load` is to be given, by name of the argument."""
+        """Return the arguments for `mcpg.load` by name."""
         given: dict[str, Any] = {"embeddings": None}
         if self.needs_vectors:
             given |= {"embeddings": self.embedder(), "store": self.store()}
@@ -122,7 +122,7 @@ class ServiceFactory:
         return given
 
     def embedder(self) -> EmbeddingProvider | str | None:
-        """Return the embedding provider, or the name of one that is made when it is needed."""
+        """Return the embedding provider, or the name of a provider that is made when needed."""
         found = self._settings.find("embeddings.provider")
         spec = str(found.value).strip() if found else LOCAL
         kind, _, model = spec.partition(":")
@@ -200,7 +200,7 @@ class ServiceFactory:
         return MemoryCache(**given)
 
     def normalizer(self) -> Normalizer | None:
-        """Return the query rewriter, `None` where no model is set."""
+        """Return the query rewriter, `None` if no model is set."""
         model = self._value("normalization.model")
         if model is None:
             return None
@@ -211,7 +211,7 @@ class ServiceFactory:
         return ChatNormalizer(url, model, key=key, budget=budget)
 
     def reranker(self) -> Reranker | None:
-        """Return what ranks matches, `None` where no model is set."""
+        """Return the reranker of matches, `None` if no model is set."""
         model = self._value("rerank.model") or self._value("normalization.model")
         if model is None:
             return None
@@ -222,7 +222,7 @@ class ServiceFactory:
         return ChatReranker(url, model, key=key, budget=budget)
 
     def text_writer(self) -> ChatWriter | None:
-        """Return the model that writes texts for tools, `None` where none is set."""
+        """Return the model that writes texts for tools, `None` if none is set."""
         model = self._value("enrich.model") or self._value("normalization.model")
         if model is None:
             return None
@@ -233,7 +233,7 @@ class ServiceFactory:
         return ChatWriter(url, model, key=key, budget=self._budget("enrich.timeout", BUDGET))
 
     def observer(self) -> Observer | None:
-        """Return the OpenTelemetry observer, `None` where that is not wanted or not installed."""
+        """Return the OpenTelemetry observer, `None` if it is not enabled or not installed."""
         if not self.is_telling:
             return None
         made: Observer | None = self.make("observer", _TELEMETRY)
@@ -252,10 +252,10 @@ class ServiceFactory:
         return load_reference(_find_service(role, name).make)(self.request, **options)
 
     def _address(self, name: str) -> tuple[str, str | None]:
-        """Return the address that the setting *name* holds, and the key for it.
+        """Return the address in the setting *name*, and the key for it.
 
-        The key that is meant for others as well goes only where the environment says, lest a
-        configuration file that came with somebody's repository sends it elsewhere.
+        The key that other programs also use goes only to an address from the environment, so that a
+        configuration file in a foreign repository cannot send it elsewhere.
         """
         environment, variable = self._settings.environment, KEYS[name].variable
         own, foreign = environment.get(KEY_VARIABLE), environment.get(FOREIGN_KEY_VARIABLE)
@@ -280,7 +280,7 @@ class ServiceFactory:
         return url or _USUAL_URL, key or None
 
     def _budget(self, name: str, usual: Budget) -> Budget:
-        """Return the *usual* budget, held to the seconds that the setting *name* holds."""
+        """Return the *usual* budget, limited to the seconds in the setting *name*."""
         seconds = self._value(name)
         if seconds is None:
             return usual

@@ -1,4 +1,4 @@
-"""What `search`, `explain` and `route` share: the query, the answer, and its exit code."""
+"""Code that `search`, `explain` and `route` share: the query, the answer, its exit code."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ _DEFAULT_LIMIT = 5
 _QUERY_LIMIT = 1024 * 1024
 
 LIST_FORMS = ("jsonl", "csv", "ids")
-"""Forms in which a list is written alone."""
+"""Forms of output that only lists have."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A query, and how it is to be answered.
+    """A query, and how to answer it.
 
     Attributes:
         words: Words of the query as given; a single `-` reads standard input.
         min_score: The gate: the least score that counts, in [0, 1].
-        filters: The arguments of `Engine.search` that choose among the tools, those that are set.
+        filters: The set arguments of `Engine.search` that choose among the tools.
     """
 
     settings: Settings
@@ -85,12 +85,12 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class DisplayOptions:
-    """How an explanation is shown.
+    """The display of an explanation.
 
     Attributes:
-        form: What standard output carries: `text`, `json`, `markdown`, or a form of `LIST_FORMS`.
-        html: The file for a report to look at, `None` for none.
-        shows_times: Whether texts say how long each stage took.
+        form: The form of standard output: `text`, `json`, `markdown`, or a form of `LIST_FORMS`.
+        html: The file for an HTML report, `None` for none.
+        shows_times: Whether texts show the duration of each stage.
     """
 
     form: str
@@ -112,7 +112,7 @@ def answer_search(
     if not related:
         result = result.without_related()
     shown = result_text(result, form, output, engine.diagnostics, schemas=schemas)
-    if form == "json":  # which holds the diagnostics
+    if form == "json":  # which has the diagnostics
         output.text(shown)
         return exit_code(result)
     output.note_opening(engine.diagnostics)
@@ -131,7 +131,7 @@ def check_schemas(form: str, *, is_asked: bool) -> None:
 
 
 def nothing_found(question: Question) -> str:
-    """Return that no tool was found, and what to try."""
+    """Return the message that no tool was found, with advice."""
     abstain, is_filtered = question.abstain, bool(question.filters)
     return nothing_found_text(question.min_score, abstain=abstain, is_filtered=is_filtered)
 
@@ -142,14 +142,14 @@ def answer_explain(
     output: Output,
     add: Callable[[Engine, dict[str, Any]], tuple[JsonObject, list[Block]]] | None = None,
 ) -> int:
-    """Search and print everything that led to the result; write a report of it where asked.
+    """Search and print everything that led to the result; write a report if requested.
 
     Args:
         question: The query.
-        shown: How the explanation is shown.
-        output: Where it goes.
-        add: Makes of the engine, and of the arguments of the search, what stands in addition in
-            JSON, and below the explanation.
+        shown: The display of the explanation.
+        output: Receives it.
+        add: Makes, from the engine and the arguments of the search, additions to the JSON and
+            below the explanation.
     """
     arguments = make_search_arguments(question) | find_reranking(question.settings)
     engine = open_engine(question.settings, output)
@@ -162,7 +162,7 @@ def answer_explain(
         return exit_code(explanation.result)
     output.note_opening(engine.diagnostics)
     is_whole = shown.is_whole(output)
-    if not is_whole:  # which tells them in its place
+    if not is_whole:  # which reports them in its place
         output.diagnostics(explanation.result.diagnostics)
     data = explanation.to_dict()
     if shown.form in LIST_FORMS:
@@ -179,7 +179,7 @@ def answer_explain(
 
 
 def refuse(given: Mapping[str, object], message: str, remedy: str) -> None:
-    """Refuse what was *given*, by flag, of options that make no sense beside the others."""
+    """Refuse the *given* options, by flag, that make no sense beside the others."""
     for flag in filter(given.get, given):
         raise UsageError(message, place=flag, remedy=remedy.format(flag=flag))
 
@@ -193,7 +193,7 @@ def write_blocks(
 
 
 def report_explain(path: str, data: JsonObject, shown: DisplayOptions, output: Output) -> None:
-    """Write what `explain` prints as JSON to the file at *path*, as a page."""
+    """Write the JSON of `explain` to the file at *path*, as a page."""
     from mcpg.show.reports import explain_page  # noqa: PLC0415 - few runs write a report
 
     write_report(path, explain_page(data, shows_times=shown.shows_times), output)
@@ -228,7 +228,7 @@ def make_search_arguments(question: Question) -> dict[str, Any]:
 
 
 def find_reranking(settings: Settings) -> dict[str, Any]:
-    """Return the argument of a search that a model is to rank, nothing for others."""
+    """Return the argument of a search that a model ranks, nothing for others."""
     return {"rerank": True} if ServiceFactory(settings).is_reranking else {}
 
 
@@ -256,7 +256,7 @@ def find_strategy(settings: Settings) -> str:
 
 
 def find_fusion(settings: Settings, strategy: str) -> str:
-    """Return the fusion that is set, or the default; what is no flag counts for `auto` alone."""
+    """Return the set fusion, or the default; values that are not flags count only for `auto`."""
     found = settings.find("fusion")
     if found is None or (strategy != Strategy.AUTO and found.origin != FUSION.flags[0]):
         return check_fusion("", strategy)
@@ -279,7 +279,7 @@ def exit_code(result: SearchResult) -> int:
 
 @dataclass(frozen=True, slots=True)
 class ToolList:
-    """What `--as` asks for: the found tools as the list that an API of language models takes."""
+    """The list of `--as`: the found tools in the form that an API of language models takes."""
 
     api: ApiName
     deferred: bool

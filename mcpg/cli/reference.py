@@ -3,9 +3,9 @@
     python -m mcpg.cli.reference docs/reference/cli.md docs/reference/configuration.md
     python -m mcpg.cli.reference docs/reference/json-formats.md docs/reference/rules.md
 
-replace what is below the marker by the options of the commands, the members of the JSON Schemas or
+replace the text below the marker by the options of the commands, the members of the JSON Schemas or
 the rules of `mcpg lint`, and each table below a comment such as `<!-- generated: store, cache -->`
-by that of the models of these sections.
+by the table of the models of these sections.
 """
 
 from __future__ import annotations

@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from mcpg.show.blocks import Table
 
 
-# What ends a code span or a cell of a table, or begins an escape within one.
+# Characters that end a code span or a cell of a table, or begin an escape within one.
 _UNSAFE_IN_CODE = re.compile(r"[`|\\]")
 _PUNCTUATION = re.compile(r"[!-/:-@\[-`{-~]")
-# What our own words may hold that Markdown would read as something else.
+# Characters in our own words that Markdown would read as something else.
 _STRUCTURE = re.compile(r"[\\`*_\[\]<>|]")
 _LONGEST = 1_000
 
@@ -41,7 +41,7 @@ _LONGEST = 1_000
 def code(text: str) -> str:
     """Return *text* on one line as code, in which nothing is a link, a mention or a tag.
 
-    It may stand in a cell of a table. A plain code span is written where it holds the text, and
+    It may be in a cell of a table. A plain code span is written if it can contain the text, and
     references to characters in an HTML element otherwise.
     """
     line = one_line(text)
@@ -53,7 +53,7 @@ def code(text: str) -> str:
 
 
 def element(text: str) -> str:
-    """Return *text* on one line as an HTML element, for places where no Markdown is read."""
+    """Return *text* on one line as an HTML element, for places without Markdown."""
     escaped = _PUNCTUATION.sub(lambda found: f"&#{ord(found.group())};", one_line(text))
     return f"<code>{escaped}</code>"
 
@@ -187,7 +187,7 @@ class TextLayout:
     def __init__(self, view: Screen) -> None:
         self._view = view
         self._glyphs = glyphs_of_standard_output()
-        # A table of a whole catalogue asks for these thousands of times.
+        # A table of a whole catalog asks for these thousands of times.
         self._columns, self._row_columns = view.columns, view.row_columns
         self._is_colored = view.is_colored(sys.stdout)
 
@@ -201,7 +201,7 @@ class TextLayout:
             yield list(self.lines(block))
 
     def lines(self, block: model.Block, indent: str = "") -> Iterator[str]:
-        """Return the lines of *block*, each behind *indent*; a chart has none."""
+        """Return the lines of *block*, each after *indent*; a chart has none."""
         match block:
             case model.Paragraph():
                 others = f"{indent}  " if indent else ""
@@ -295,7 +295,7 @@ class TextLayout:
     def _fitting(
         self, table: model.Table, columns: list[model.Column], places: list[int], indent: str
     ) -> Iterator[str]:
-        """Return the lines of *table*, whose cells are cut or wrapped where there is no room."""
+        """Return the lines of *table*, with cells cut or wrapped if there is not enough room."""
         cells = [*table.cells]
         rows = [[row[place] for place in places] for row in cells]
         below = [(place, one.head) for place, one in enumerate(table.columns) if one.is_below]
@@ -317,7 +317,7 @@ class TextLayout:
                 yield from hanging(self._plain(whole[place]), self._row_columns, lead, others)
 
     def select_columns(self, table: model.Table) -> tuple[list[model.Column], list[int]]:
-        """Return the columns of *table* that stand side by side, and their places."""
+        """Return the columns of *table* that are side by side, and their places."""
         places = [
             place
             for place, column in enumerate(table.columns)
@@ -330,7 +330,7 @@ class TextLayout:
     def sizes(
         self, columns: Sequence[model.Column], rows: Sequence[Sequence[list[Span]]], indent: int = 0
     ) -> list[int]:
-        """Return the width of each column; the last one takes what it needs or what is left."""
+        """Return the width of each column; the last column gets its need or the rest."""
         widest = [max(_width(row[place]) for row in rows) for place in range(len(columns))]
         if self._row_columns >= UNLIMITED:
             return widest
@@ -438,7 +438,7 @@ class RecordListing(NamedTuple):
         records: The members of the list in the JSON of the command, in order.
         members: Names of the members of a record that are columns of CSV; a dotted name leads
             into an object.
-        table: The list for people, or what makes it.
+        table: The list for people, or its maker.
     """
 
     records: Sequence[Mapping[str, Any]]
@@ -524,7 +524,7 @@ def table_text(table: Table, output: Screen) -> str:
 
 
 def _member(record: Mapping[str, Any], name: str) -> Any:
-    """Return the member of *record* at the dotted *name*, `None` where there is none."""
+    """Return the member of *record* at the dotted *name*, `None` for none."""
     found: Any = record
     for part in name.split("."):
         found = found.get(part) if isinstance(found, dict) else None
@@ -532,7 +532,7 @@ def _member(record: Mapping[str, Any], name: str) -> Any:
 
 
 def _cell(member: Any) -> str:
-    """Return *member* as text: a list by its members, what has a structure as JSON."""
+    """Return *member* as text: a list by its members, a structure as JSON."""
     match member:
         case None:
             return ""

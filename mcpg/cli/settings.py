@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 CONFIG_FILE = "mcpg.toml"
 PROJECT_FILE = "pyproject.toml"
 DEFAULT_BUNDLE = "graph.mdld"
-"""Name of the bundle that is looked for when nothing names one."""
+"""Name of the bundle that mcpg uses when nothing names one."""
 
 _PATHS = frozenset(
     {
@@ -135,7 +135,7 @@ class Settings:
     def write(self, name: str, value: str, path: str | None = None) -> str:
         """Set the setting *name* to the TOML *value* in a file, and return its path.
 
-        It is the file at *path*, that of the project, or a new `mcpg.toml`. All else in it stays.
+        It is the file at *path*, the project's file, or a new `mcpg.toml`. All else in it stays.
 
         Raises:
             UsageError: The file is written in a way that a line cannot be added to.
@@ -145,7 +145,7 @@ class Settings:
         above = _TABLES.get(Path(target).name, ())
         keys, text = (*above, *name.split(".")), ""
         if is_file(target):
-            read_config(target, above)  # which refuses what is no such file
+            read_config(target, above)  # which refuses any other file
             text = read_bytes(target, _CONFIG_LIMIT).decode("utf-8-sig")
         changed = set_value(text, keys, value)
         if changed is None:
@@ -158,9 +158,9 @@ class Settings:
         return target
 
     def target(self) -> str:
-        """Return the bundle to write where nothing names one: that of the project's file, if any.
+        """Return the bundle to write if nothing names one: the bundle in the project's file.
 
-        `MCPG_BUNDLE`, which may name a bundle of another project, says what to read alone.
+        `MCPG_BUNDLE`, which may name a bundle of another project, is only for reading.
         """
         values = (file.values["bundle"] for file in self._files() if "bundle" in file.values)
         named = next(values, None)
@@ -172,12 +172,12 @@ class Settings:
         return str(Path(path).relative_to(folder)) if is_below else path
 
     def watched_paths(self) -> tuple[str, ...]:
-        """Return what is looked at for changes: configuration files, and what is worked on."""
+        """Return the paths to watch for changes: configuration files and bundles."""
         files = (file.path for file in self._files())
         return (*files, *(str(one.value) for one in self.bundles()))
 
     def sources(self) -> tuple[ConfiguredSource, ...] | None:
-        """Return the sources that a configuration file names, `None` where none names any."""
+        """Return the sources that a configuration file names, `None` if none names any."""
         for file in self._files():
             if file.sources is None:
                 continue
@@ -240,11 +240,11 @@ class ConfigFile:
     """A configuration file that was read.
 
     Attributes:
-        above: The keys of the table that holds the settings, none for the whole file.
+        above: The keys of the table with the settings, none for the whole file.
         values: Settings by name; paths begin with the file's folder.
-        sources: Value of `sources`, not yet checked, so that a mistake in it only stops what uses
-            it; `None` where there is none.
-        views: Value of `views`, likewise.
+        sources: Value of `sources`, not yet checked, so that a mistake in it only stops its users
+            of it; `None` for none.
+        views: Value of `views`, not yet checked either.
         renamed: Former names of settings in the file by the present ones.
     """
 
@@ -259,7 +259,7 @@ class ConfigFile:
     def error(
         self, message: str, remedy: str, *path: str | int, at: Sequence[str] = ()
     ) -> UsageError:
-        """Return the error of what is at *path* below *at* in the settings, with its line."""
+        """Return the error of the value at *path* below *at* in the settings, with its line."""
         from mcpg.cli.setting_models import shown_path  # noqa: PLC0415 - pydantic
 
         # With the name as the file has it.
@@ -271,7 +271,7 @@ class ConfigFile:
 
 
 def read_config(path: str, above: tuple[str, ...]) -> ConfigFile | None:
-    """Return the settings in the table *above* of a file, `None` where it has no such table."""
+    """Return the settings in the table *above* of a file, `None` if it has no such table."""
     try:
         text = read_bytes(path, _CONFIG_LIMIT).decode("utf-8-sig")
     except UnicodeDecodeError as fault:
@@ -343,9 +343,9 @@ def find_line(text: str, path: Sequence[str | int]) -> int | None:
     A number in it, from 0, is the place in a list, such as an array of tables.
 
     The parser itself finds it: of all beginnings of the document that end with a statement, it is
-    the last statement of the shortest that has the key. `None` where statements are too long.
+    the last statement of the shortest that has the key. `None` if statements are too long.
     """
-    # The lines of TOML end with a line feed; other signs that end lines may stand in comments.
+    # The lines of TOML end with a line feed; other signs that end lines may be in comments.
     lines = text.split("\n")
     low, high, begin = 0, len(lines), 0
     table: Any
@@ -362,6 +362,6 @@ def find_line(text: str, path: Sequence[str | int]) -> int | None:
             high = middle
         except (KeyError, IndexError, TypeError):
             low, begin = end + 1, end
-    # What precedes the statement may be blank, or a comment.
+    # Blank lines or comments may precede the statement.
     filled = (n for n in range(begin, len(lines)) if lines[n].strip()[:1] not in ("", "#"))
     return next(filled, begin) + 1

@@ -1,4 +1,4 @@
-"""What is known of the two streams: whether somebody looks, in which colours, how wide."""
+"""Properties of the two streams: whether they are terminals, their colors, their width."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ UNLIMITED = sys.maxsize
 """Columns of a row that is never cut."""
 
 AUTO, ALWAYS, NEVER = "auto", "always", "never"
-"""When to colour."""
+"""When to color."""
 
 _CODES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 _SEVERITY_STYLES = {"info": "cyan", "warning": "yellow", "error": "red"}
@@ -68,13 +68,13 @@ class Screen:
         return not (self.shows_all or is_terminal(sys.stdout))
 
     def shorten(self, description: str) -> str:
-        """Return a *description*, or its first sentence where that is enough."""
+        """Return a *description*, or its first sentence if that is enough."""
         if not self.is_brief:
             return description
         return cut(one_line(first_sentence(description[: 2 * SENTENCE_WIDTH])), SENTENCE_WIDTH)
 
     def diagnostic_line(self, item: Diagnostic) -> str:
-        """Return the line, with its end, that tells *item* on standard error."""
+        """Return the line, with its end, that reports *item* on standard error."""
         style = _SEVERITY_STYLES[item.severity]
         label = paint(f"{item.severity}[{item.code}]:", style, on=self.is_colored(sys.stderr))
         where = f" ({one_line(item.place)})" if item.place else ""
@@ -96,9 +96,9 @@ def is_terminal(stream: TextIO | None) -> bool:
 
 def prepare_streams() -> None:
     """Make both streams speak UTF-8 with LF on any platform, and never fail on a character."""
-    if sys.stdout is None:  # closed by whoever started the program
-        # Its number is taken, lest a file get it, by what cannot be written: data are not lost
-        # without a word.
+    if sys.stdout is None:  # closed by the parent process
+        # Something that cannot be written takes its number, so that no file gets it and data are
+        # not lost without a message.
         closed = os.open(os.devnull, os.O_RDONLY)
         sys.stdout = open(closed, "w", encoding="utf-8")  # noqa: PTH123, SIM115
     for stream in (sys.stdout, sys.stderr):
@@ -132,10 +132,10 @@ _ELLIPSIS = "…"
 def one_line(text: str) -> str:
     """Bring *text* to one line: runs of white space become a space, the unsafe becomes visible."""
     line = " ".join(text.split())
-    # What is unsafe is never printable, and most lines hold nothing else.
+    # Unsafe characters are never printable, and most lines contain only printable ones.
     if line.isprintable():
         return line
-    from mcpg.text import safeyaml  # noqa: PLC0415 - a search seldom meets what is unsafe
+    from mcpg.text import safeyaml  # noqa: PLC0415 - a search seldom meets unsafe text
 
     return safeyaml.UNSAFE.sub(safeyaml.visible_form, line)
 
@@ -151,23 +151,23 @@ def one_lines(texts: list[str]) -> list[str]:
 
 
 def lines_kept(text: str) -> str:
-    """Make what is unsafe in *text* visible, keeping line ends and tabs."""
+    """Make unsafe characters in *text* visible, keeping line ends and tabs."""
     # As in `one_line`.
     if text.replace("\n", "").replace("\t", "").isprintable():
         return text
-    from mcpg.text import safeyaml  # noqa: PLC0415 - a search seldom meets what is unsafe
+    from mcpg.text import safeyaml  # noqa: PLC0415 - a search seldom meets unsafe text
 
     return safeyaml.escape_unsafe(text)
 
 
 def json_safe(text: str) -> str:
-    """Escape in a JSON *text* what JSON allows in strings but a terminal would obey."""
-    # As in `one_line`; line feeds stand only where JSON itself puts them.
+    """Escape characters in a JSON *text* that JSON allows in strings but a terminal would obey."""
+    # As in `one_line`; line feeds are only at the places where JSON itself puts them.
     if text.replace("\n", "").isprintable():
         return text
     from mcpg.text import safeyaml  # noqa: PLC0415 - seldom needed, and slow to import
 
-    # Line feeds stand between members, where JSON itself puts them.
+    # Line feeds are only between members, in the places where JSON itself puts them.
     return "\n".join(safeyaml.UNSAFE.sub(safeyaml.json_form, line) for line in text.split("\n"))
 
 
@@ -189,7 +189,7 @@ def widths(texts: Sequence[str]) -> list[int]:
 
 
 def cut(text: str, columns: int, mark: str = _ELLIPSIS) -> str:
-    """Shorten *text* to at most *columns* terminal columns, with *mark* where it is cut."""
+    """Shorten *text* to at most *columns* terminal columns, with *mark* at the cut."""
     if width(text) <= columns:
         return text
     taken, room = [], columns - len(mark)
@@ -207,7 +207,7 @@ def pad(text: str, columns: int) -> str:
 
 
 def name_some(names: Sequence[str], most: int, gap: str = ", ", last: str = " and ") -> str:
-    """Join the first *names*, and say how many more there are than *most*."""
+    """Join the first *names*, and add how many more there are than *most*."""
     more = len(names) - most
     return gap.join(names[:most]) + (f"{last}{more:,} more" if more > 0 else "")
 
@@ -230,7 +230,7 @@ def and_pages(number: int) -> str:
 
 
 def diagnostic_text(item: Mapping[str, Any]) -> str:
-    """Return on one safe line what a diagnostic, as JSON has it, is about and what to do."""
+    """Return the subject and the remedy of a diagnostic in JSON, on one safe line."""
     remedy, message = item["remedy"] or "", item["message"]
     is_known = not remedy or remedy.rstrip(".").casefold() in message.casefold()
     what_to_do = "" if is_known else f". {remedy}"

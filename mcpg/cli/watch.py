@@ -29,8 +29,8 @@ _MOST_NAMED = 3
 class Watcher:
     """Runs a command now, and again whenever a file has changed, until it is interrupted.
 
-    A failure is reported, and the next change is waited for. What makes no sense from the start, or
-    is missing, ends it.
+    After a failure, it reports that and waits for the next change. Arguments that make no sense
+    from the start, or missing files, end it.
     """
 
     def __init__(
@@ -44,8 +44,8 @@ class Watcher:
         """Prepare to watch.
 
         Args:
-            sources: Returns what is watched, as `read_sources` takes it; asked before each run.
-            output: Where changes are reported.
+            sources: Returns the sources to watch, for `read_sources`; called before each run.
+            output: Reports changes.
             exclude: Files that are not watched, such as the output.
             pause: Waits for some seconds.
         """

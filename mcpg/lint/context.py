@@ -1,4 +1,4 @@
-"""What rules look at: the tools of a catalogue, their words, and the findings they yield."""
+"""The input of rules: the tools of a catalog, their words, and helpers for findings."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from mcpg.text.words import get_stop_words, stem
 from mcpg.values import format_count
 
 _USUAL = 0.25
-"""From this share on, what a rule looks for is usual in a source, and reported once for it."""
+"""From this share on, a fault is usual in a source, and reported once for it."""
 
 _FEWEST_USUAL = 4
 _MOST_TEXTS = 1 << 16
@@ -32,10 +32,10 @@ class ToolStems:
     """The stems of the words of a tool, without stop words.
 
     Attributes:
-        name: Those of its name.
-        label: Those of its name and its title.
-        full_name: Those of its name, its title and its source.
-        words: Those of its description, in their order.
+        name: The stems of its name.
+        label: The stems of its name and its title.
+        full_name: The stems of its name, its title and its source.
+        words: The stems of its description, in their order.
         description: The same, each once.
     """
 
@@ -54,11 +54,11 @@ def list_hints(hints: Hints) -> Iterator[tuple[str, int, str]]:
 
 
 class LintContext:
-    """A catalogue that is linted.
+    """A catalog that is linted.
 
     Attributes:
-        chosen: The rules that are checked. What others find is left out, and need not be looked
-            for where that takes long.
+        chosen: The rules that are checked. Findings of other rules are left out, and a slow check
+            may skip them.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class LintContext:
                 self._rules_by_hint[field, text].append(rule)
 
     def spot(self, spot: Location, tool_id: str) -> Location:
-        """Return where *spot* of a tool is: of a hint that a hints file states, the entry there."""
+        """Return the place of *spot* of a tool: of a hint from a hints file, the entry there."""
         field = str(spot.member[0]) if spot.member else ""
         for rule in self._rules_by_hint.get((field, spot.text), ()):
             if any(tool.id == tool_id for tool in self.find_matching(rule.pattern)):
@@ -115,19 +115,19 @@ class LintContext:
 
     @cached_property
     def frequencies(self) -> Counter[str]:
-        """In how many tools each stem of descriptions and names stands."""
+        """The number of tools with each stem in their descriptions and names."""
         return Counter(
             word for one in self.stems.values() for word in one.description | one.full_name
         )
 
     @cached_property
     def engine(self) -> Engine:
-        """An engine over the catalogue."""
+        """An engine over the catalog."""
         return Engine(self._index(self.assembly))
 
 
 def compile_reach_index(assembly: Assembly, key: bytes = NO_KEY) -> bytes:
-    """Compile the index that rules on reach search, with the *key* of what it is made from."""
+    """Compile the index that rules on reach search, with the *key* of its sources."""
     # What fills arguments of which tool ranks none.
     unfilled = replace(assembly, provisions=[()] * len(assembly.documents))
     return compile_assembly(unfilled, key)
@@ -141,13 +141,13 @@ def as_written(wanted: Iterable[str], *texts: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=_MOST_TEXTS)
 def stems(text: str) -> frozenset[str]:
-    """Return the stems of the words of *text* that are no stop words of English."""
+    """Return the stems of the words of *text* that are not English stop words."""
     return frozenset(content_words(text))
 
 
 @lru_cache(maxsize=_MOST_TEXTS)
 def content_words(text: str) -> tuple[str, ...]:
-    """Return the stems of the words of *text* that are no stop words, in their order."""
+    """Return the stems of the words of *text* that are not stop words, in their order."""
     stops = get_stop_words("english")
     return tuple([stem(word) for word in split_words(text) if word not in stops])
 
@@ -155,7 +155,7 @@ def content_words(text: str) -> tuple[str, ...]:
 _TEXT_MEMBERS = (("name",), ("title",), ("description",))
 
 
-def make_finding(  # noqa: PLR0913 - each is a part of what is reported
+def make_finding(  # noqa: PLR0913 - each is a part of the finding
     code: str,
     tool: Tool,
     message: str,
@@ -194,11 +194,11 @@ def outliers(
     whole: str,
     among: Callable[[Tool], bool] = lambda _: True,
 ) -> Iterator[Finding]:
-    """Yield what was *found* in tools, by id, and one finding for each source where it is usual.
+    """Yield the faults *found* in tools, by id, and one finding for each source with a usual fault.
 
-    What most tools of a source lack is a habit of its author: one finding says so, rather than as
-    many as there are tools, which would hide all others. It says *whole* of them, such as `have no
-    description`; *among* tells in which tools it could be found.
+    A fault of most tools of a source is a habit of its author: it gets one finding, rather than as
+    many as there are tools, which would hide all others. *whole* is its predicate, such as `have no
+    description`; *among* returns whether a tool could have the fault.
     """
     for source_id, tools in catalogue.sources.items():
         bad = [tool for tool in tools if tool.id in found]

@@ -1,7 +1,7 @@
 """Rules on texts that attack: instructions to a model, concealment, exfiltration, secrets.
 
-They look for what an attack has to state, not for what it is about: tools that describe prompts,
-links, keys or tokens are no attack, and neither is a phrase in quotation marks.
+They look for the words that an attack needs, not for its topic: tools that describe prompts,
+links, keys or tokens are not attacks, and neither is a phrase in quotation marks.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class ToolText(NamedTuple):
 
     @property
     def holder(self) -> str:
-        """The name of the property whose default or only value this is, "" for other texts."""
+        """The name of the property with this default or only value, "" for other texts."""
         is_value = self.member[-1] in ("default", "const") and len(self.member) > 1
         return str(self.member[-2]) if is_value else ""
 
@@ -95,9 +95,9 @@ def _read_lookalikes() -> dict[str, str]:
 
 @lru_cache(maxsize=8192)
 def _imitate_ascii(sign: str) -> str:
-    """Return the ASCII character that *sign* looks like, *sign* itself where there is none.
+    """Return the ASCII character that *sign* looks like, *sign* itself if there is none.
 
-    Characters for tags, which are invisible, are taken as what they stand for.
+    Invisible tag characters count as the characters that they encode.
     """
     if sign.isascii():
         return sign
@@ -145,7 +145,7 @@ _LIKE_LATIN = {
     "FULLWIDTH": frozenset(map(chr, (*range(0xFF21, 0xFF3B), *range(0xFF41, 0xFF5B)))),
 }
 _STYLED = re.compile("[\U0001d400-\U0001d7ff]{4,}")
-# Scripts whose words hold joiners, by the first word of the names of their letters.
+# Scripts with joiners within words, by the first word of the names of their letters.
 _JOINED = re.compile(
     "ARABIC|SYRIAC|THAANA|NKO|MANDAIC|DEVANAGARI|BENGALI|GURMUKHI|GUJARATI|ORIYA|TAMIL|TELUGU|KANNADA"
     "|MALAYALAM|SINHALA|TIBETAN|MONGOLIAN|KHMER|MYANMAR|THAI|LAO|HEBREW|JAVANESE|BALINESE"
@@ -156,7 +156,7 @@ _LATIN_SHARE = 0.7
 
 
 def find_hidden_text(tool: Tool, text: ToolText) -> Iterator[Finding]:
-    """Yield what is hidden in a text of *tool*."""
+    """Yield a finding for each hidden passage in a text of *tool*."""
     read = text.text
     if read.isascii() and read.isprintable():
         return  # as nearly all
@@ -195,7 +195,7 @@ def _report(
 
 
 def _find_invisible(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the ranges of characters that nobody sees and no script needs."""
+    """Yield the ranges of invisible characters that no script needs."""
     for found in _INVISIBLE.finditer(_FLAG.sub(lambda flag: "x" * len(flag[0]), text)):
         if not _is_needed(text, found.start(), found.end()):
             yield found.span()
@@ -220,7 +220,7 @@ _BELONGING = (
 
 
 def _is_needed(text: str, start: int, end: int) -> bool:
-    """Return whether the invisible characters from *start* to *end* have a use where they are."""
+    """Return whether the invisible characters from *start* to *end* have a use there."""
     run, after = text[start:end], text[end : end + 1]
     before = text[start - 1 : start] if start else ""
     scripts = _script(before), _script(after)
@@ -236,7 +236,7 @@ def _is_needed(text: str, start: int, end: int) -> bool:
 
 
 def _find_reordered(text: str) -> tuple[int, int] | None:
-    """Return where *text* has a mark of direction that it has no use for."""
+    """Return the place of a mark of direction that *text* does not need."""
     signs = [*_BIDI.finditer(text)]
     override = next((sign for sign in signs if sign[0] in _OVERRIDES), None)
     if override is not None or not signs:
@@ -248,7 +248,7 @@ def _find_reordered(text: str) -> tuple[int, int] | None:
 
 
 def _find_disguised(text: str) -> tuple[int, int] | None:
-    """Return where *text* has a word with letters of another script that look like its own."""
+    """Return the place of a word with letters of another script that look like its own."""
     styled = _STYLED.search(text)
     if styled is not None:
         return styled.span()
@@ -281,13 +281,13 @@ def _is_disguised(
     if not foreign or not like.issuperset(foreign):
         return False
     if not {_script(sign) for sign in word} <= {script, "LATIN"}:
-        return False  # a word of three scripts deceives nobody
+        return False  # a word of three scripts deceives no reader
     if len(foreign) == len(word):
         return is_latin and len(word) > 2  # noqa: PLR2004 - a symbol
     if not any(_script(sign) == "LATIN" for sign in word):
         return False
     switches = sum(_script(one) != _script(other) for one, other in pairwise(word))
-    # An inflected word, such as "JSONa" in Russian text, where the ending is Cyrillic; or a
+    # An inflected word, such as "JSONa" in Russian text with a Cyrillic ending; or a
     # quantity, such as a Greek letter and an x.
     is_quantity = len(word) <= 2 and len(foreign) == 1  # noqa: PLR2004 - two letters
     return not (is_own and switches == 1) and not is_quantity
@@ -319,14 +319,14 @@ def _compile_pattern(
     return re.compile(_BREAK.sub("", pattern.strip()).replace(" ", r"\s+"), flags)
 
 
-_NESTED = range(3)  # a part may hold others
+_NESTED = range(3)  # a part may contain others
 
 
 class _Pattern(NamedTuple):
-    """What an attack looks like.
+    """The signs of an attack.
 
     Attributes:
-        signs: Lists of signs; a text has one of each, in lower case, or is no such attack.
+        signs: Lists of signs; an attack has one of each, in lower case.
     """
 
     code: str
@@ -344,7 +344,7 @@ def _compile_language(words: Mapping[str, Any]) -> Iterator[_Pattern]:
     )
     earlier = f"(?:{previous}{_NEAR}{orders}|{orders}{_NEAR}{previous})"
     ordered = (earlier, ignore) if words.get("has_verb_last") else (ignore, earlier)
-    # Some languages have the user within what they have for "do not tell".
+    # In some languages the words for "do not tell" contain the user.
     condition = rf"(?!,?\s+{_DATA['parts']['CONDITION'].strip()}(?!\w))"
     concealed = f"(?:(?={_NEAR}{user}{condition}){silent}|{user}{_NEAR}{silent})"
     for code, name, pattern in (
@@ -357,7 +357,7 @@ def _compile_language(words: Mapping[str, Any]) -> Iterator[_Pattern]:
         yield _Pattern(code, (signs,), _compile_pattern(pattern, {}))
 
 
-# Letters from here on are of scripts whose words have no ends that `\b` finds.
+# Letters from here on are of scripts in which `\b` finds no ends of words.
 _FIRST_UNSPACED = "\u0590"
 _NEAR = r"[^.!?\n。！？।]{0,60}?"  # noqa: RUF001 - full stops of CJK and Hindi
 
@@ -382,7 +382,7 @@ _NUMBERS_BY_SIGN: defaultdict[str, list[int]] = defaultdict(list)
 for _number, _pattern in enumerate(_PATTERNS):
     for _sign in _pattern.signs[0]:
         _NUMBERS_BY_SIGN[_sign].append(_number)
-# Each text is looked at for all signs of the first lists: one look for each, whatever has it.
+# Each text is searched for all signs of the first lists: one search a sign, for all patterns.
 _SIGNS = [*_NUMBERS_BY_SIGN.items()]
 _ASCII_SIGNS = [(sign, numbers) for sign, numbers in _SIGNS if sign.isascii()]
 _MARKS: Sequence[str] = _DATA["secrets"]["marks"]
@@ -414,7 +414,7 @@ _SIGN = re.compile(r"[!@#$%^&*]")
 
 
 def find_poisoning(tool: Tool, text: ToolText) -> Iterator[Finding]:
-    """Yield the attacks in a text of *tool*, and in what it looks like."""
+    """Yield the attacks in a text of *tool*, and in its visible form."""
     read = text.text
     if text.is_key or len(read) < _FEWEST_SIGNS:
         return
@@ -423,7 +423,7 @@ def find_poisoning(tool: Tool, text: ToolText) -> Iterator[Finding]:
     if secret is not None:
         found.insert(0, ("X105", *secret))
     if not (found or read.isascii()):
-        # What it looks like, less what is invisible.
+        # Its visible characters, as the ASCII characters that they look like.
         signs = [(place, sign, _imitate_ascii(sign)) for place, sign in enumerate(read)]
         kept = [one for one in signs if unicodedata.category(one[1]) != "Cf" or one[1] != one[2]]
         shown = "".join(sign for _, _, sign in kept)

@@ -26,7 +26,7 @@ class WordWeights:
     """How rare words are in a collection of texts.
 
     Attributes:
-        holders: The keys of the texts in which each word stands.
+        holders: The keys of the texts that contain each word.
     """
 
     def __init__(self, texts: Mapping[str, Collection[str]]) -> None:
@@ -67,12 +67,12 @@ def covering(
 ) -> Iterator[tuple[str, float]]:
     """Yield the texts that cover at least *share* of the weight of *words*, and how much.
 
-    Of words that stand in very many texts only the first of these are looked at.
+    Of words in very many texts, only the first texts are compared.
     """
     total = weights.total(words)
     if not total:
         return
-    # What a text may cover: all but those of the rare words that it is known to lack.
+    # The weight that a text may cover: all but the rare words that it is known to lack.
     rest = total
     held: defaultdict[str, float] = defaultdict(float)
     for word in weights.rarest(words, 1 - share):
@@ -90,22 +90,22 @@ def covering(
 
 
 _ALIKE = 0.9
-"""Share of the weight of the words of each that the other has, or words that mean the same, from
-which two tools are confusable."""
+"""Share of the weight of each tool's words that its peer also has, or words that mean the same,
+from which two tools are confusable."""
 
 _CANDIDATE = 0.45
 """Share of the same words from which two tools are compared."""
 
 _SYNONYMS, _SYNONYMOUS_VERBS = 0.8, 0.68
 """How strongly two words are related, on average of both directions, that mean the same. Verbs that
-name the same kind of operation need less: countries and days are related words as well."""
+name the same kind of operation need less: countries and days are also related words."""
 
 _RELATED, _FAMILY = 0.5, 6
 """Words that begin with so many letters alike are of one family if they are related so strongly."""
 
 _COVERED, _LEAST_COVERED = 0.9, 0.6
-"""Tools whose names mean the same are confusable where one description covers the first of these
-shares of the other, and the other the second share of it."""
+"""Tools with names that mean the same are confusable if one description covers the first of these
+shares of its peer, which covers the second share of it."""
 
 _MOST_STEMS = 1 << 16
 _SHARED_ENDING = 3
@@ -168,7 +168,7 @@ class _Likeness:
         self.weights = WordWeights(self.texts)
 
     def compare(self, one: Tool, other: Tool) -> tuple[float, float]:
-        """Return the share of the words of each that the other has, the lesser first."""
+        """Return the share of the words of each tool that its peer has, the lesser first."""
         shares: list[float] = []
         for left, right in ((one, other), (other, one)):
             words = self.texts[left.id] - EMPTY_WORDS or self.texts[left.id]
@@ -204,10 +204,10 @@ class _Likeness:
         return None if any(marks) else (left, right)
 
     def _marks(self, word: str, tool: Tool, other: Tool) -> bool:
-        """Return whether a *word* in the name of *tool* tells it from the *other*.
+        """Return whether a *word* in the name of *tool* distinguishes it from *other*.
 
-        Stop words do not, nor do empty words that the description does not say, or that the other
-        description says as well.
+        Stop words do not, and neither do empty words that the description lacks, or that both
+        descriptions have.
         """
         if word in get_stop_words("english"):
             return False
@@ -265,7 +265,7 @@ def _compare(likeness: _Likeness, one: Tool, other: Tool) -> Iterator[Finding]:
 
 
 def _describe_names(one: Tool, other: Tool, words: tuple[list[str], list[str]]) -> str:
-    """Return what is said of names of the same meaning, which differ by *words*."""
+    """Return the text about names of the same meaning, which differ by *words*."""
     left, right = (", ".join(map(repr, part)) for part in words)
     by = f"{left} against {right}" if left and right else f"{left or right}, which marks nothing"
     return f"the names {one.name!r} and {other.name!r} mean the same: they differ by {by}"
@@ -297,9 +297,9 @@ def _is_covered(word: str, words: frozenset[str]) -> bool:
 def means_the_same(one: str, other: str) -> bool:
     """Return whether two stems mean the same, and are neither opposites nor other actions.
 
-    Opposites stand in the same contexts, so tables of related words have them as well. Most are
-    formed by other beginnings: `enable` and `disable`, `upload` and `download`. Of words of one
-    kind, such as names of countries, not each has the other among the nearest.
+    Opposites have the same contexts, so tables of related words also have them. Most are
+    formed by other beginnings: `enable` and `disable`, `upload` and `download`. Words of one
+    kind, such as names of countries, are not all among each other's nearest words.
     """
     there, back = _near(one).get(other, 0.0), _near(other).get(one, 0.0)
     if one[-_SHARED_ENDING:] == other[-_SHARED_ENDING:]:
@@ -431,7 +431,7 @@ _MOST_CIRCLES = 1_000
 
 
 def check_relations(catalogue: LintContext) -> Iterator[Finding]:
-    """Yield what is wrong with relations."""
+    """Yield the faults of relations."""
     for one in filter(is_reported_here, catalogue.assembly.diagnostics):
         quoted = one.message.rpartition(": ")[2].partition(";")[0].strip()
         name = quoted[1:-1] if quoted[:1] in "'\"" and quoted[:1] == quoted[-1:] else ""
@@ -497,7 +497,7 @@ def _find_circles(catalogue: LintContext) -> Iterator[Finding]:
 
 
 def find_orphans(catalogue: LintContext) -> Iterator[Finding]:
-    """Report tools that nothing is related to, where nearly all others are."""
+    """Report tools without relations, if nearly all others have some."""
     relations = catalogue.assembly.relations
     joined: set[str] = set()
     for tool in catalogue.tools:

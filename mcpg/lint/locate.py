@@ -1,8 +1,8 @@
 """Where findings are: from the members of tools to lines and columns of files.
 
-Files are read again, for their readers keep values alone. In JSON a member is found by decoding
-what stands before it, which the decoder in C does at the speed of reading; in YAML and Markdown a
-line is known from the parser's events, and the column by the text that stands there.
+Files are read again, because their readers keep only values. In JSON a member is found by decoding
+the text before it, which the decoder in C does at the speed of reading; in YAML and Markdown a
+line is known from the parser's events, and the column by the text of the line.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Locator:
         self._open = lru_cache(maxsize=64)(_open_text)
 
     def place(self, spot: Location) -> Place | None:
-        """Return where *spot* is, `None` for what stands in no file."""
+        """Return the place of *spot*, `None` if it is not in a file."""
         path, inner = split_place(spot.place)
         if not path:
             return None
@@ -68,7 +68,7 @@ class Locator:
         return text.place(span) if text and span else Place(path)
 
     def lines(self, place: Place | None) -> Sequence[str]:
-        """Return the lines that *place* is on, none where they are not known."""
+        """Return the lines of *place*, none if they are unknown."""
         text = self._open(place.file) if place and place.line else None
         if place is None or place.line is None or text is None:
             return ()
@@ -87,7 +87,7 @@ class Locator:
         return "" if size > _LONGEST_SNIPPET else "\n".join(self.lines(place))
 
     def find_range(self, spot: Location) -> tuple[FileText, int, int] | None:
-        """Return the file of *spot*, and where in it the text begins and ends."""
+        """Return the file of *spot*, and the range of the text in it."""
         path, inner = split_place(spot.place)
         text = self._open(path) if path else None
         span = text.span(inner, spot) if text else None
@@ -127,13 +127,13 @@ class FileText:
         self._json = JsonSpans(text) if text.lstrip()[:1] in ("{", "[") else None
 
     def line(self, number: int) -> str:
-        """Return a line, counted from 1, without its end; "" for one that is not there."""
+        """Return a line, counted from 1, without its end; "" for a missing line."""
         if not 0 < number <= len(self._starts):
             return ""
         return self.text[self.start(number) : self.start(number, after=True)].rstrip("\r\n")
 
     def start(self, line: int, *, after: bool = False) -> int:
-        """Return where a *line* begins, or where the one *after* it would."""
+        """Return where a *line* begins, or the next line if *after*."""
         if after and line >= len(self._starts):
             return len(self.text)
         return self._starts[min(max(line, 1), len(self._starts)) - (not after)]
@@ -151,7 +151,7 @@ class FileText:
         )
 
     def span(self, inner: str, spot: Location) -> Span | None:
-        """Return the range of *spot*, whose place in the file is *inner*."""
+        """Return the range of *spot*, which is at *inner* in the file."""
         if inner.isdigit():
             return self._find_text(self.start(self._find_line_in_entry(int(inner), spot)), spot)
         if self._json is not None:
@@ -225,7 +225,7 @@ class FileText:
         if at is not None:
             return at, at + spot.size
         needle = whole.split("\n", 1)[0][:_LONGEST_NEEDLE].strip()
-        if any(map(str.isalnum, needle)):  # other signs stand anywhere
+        if any(map(str.isalnum, needle)):  # other signs may be anywhere
             alone = re.compile(rf"(?<![\w-]){re.escape(needle)}(?![\w-])")
             match = alone.search(self.text, start) or alone.search(self.text)
             at = match.start() if match else self.text.find(needle, start)
@@ -237,7 +237,7 @@ class FileText:
         return start + indent, start + max(len(line), indent)
 
     def _find_in_context(self, start: int, spot: Location) -> int | None:
-        """Return where the part of *spot* stands from *start* on, known by what is around it."""
+        """Return the place of the part of *spot* from *start* on, known by the text around it."""
         text, end = spot.text, spot.start + spot.size
         for width in _WIDTHS:
             before = text[max(0, spot.start - width) : spot.start].rsplit("\n", 1)[-1].lstrip()
@@ -272,7 +272,7 @@ def parse_steps(path: str) -> tuple[Step, ...]:
 
 
 class JsonSpans:
-    """Finds values in a text of JSON documents; the members of what is passed are kept."""
+    """Finds values in a text of JSON documents; keeps the members of values that it passes."""
 
     def __init__(self, text: str, start: int = 0) -> None:
         self._text = text
@@ -280,7 +280,7 @@ class JsonSpans:
         self._members: dict[int, dict[Step, Span]] = {}
 
     def value(self, steps: Sequence[Step]) -> Span | None:
-        """Return the range of the value to which *steps* lead, `None` where there is none."""
+        """Return the range of the value at the end of *steps*, `None` for none."""
         rest = list(steps)
         if len(self._documents) > 1:
             first = rest.pop(0) if rest else None
@@ -347,7 +347,7 @@ class JsonSpans:
         return found
 
 
-# What stands in JSON and in YAML, quoted or not, as it is.
+# Text that is the same in JSON and in YAML, quoted or not.
 _PLAIN_LABEL = re.compile(
     r"(?!(?:true|false|yes|no|on|off|null|y|n)\Z)[^\W\d_](?:[\w -]*\w)?", re.IGNORECASE
 )
@@ -375,7 +375,7 @@ class FileFix:
         return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
 
     def write(self) -> None:
-        """Write the file, if it is still what it was.
+        """Write the file, if it has not changed.
 
         Raises:
             OutputError: It has changed, or cannot be written.
@@ -392,7 +392,7 @@ class FileFix:
 
 
 _Edit = tuple[FileText, Span, str]
-"""The file, the range and the new text of what fixes a finding."""
+"""The file, the range and the new text of a fix."""
 
 
 def fixes(findings: Iterable[Finding], locator: Locator) -> list[FileFix]:
@@ -445,7 +445,7 @@ def _unescape(raw: str) -> str:
 
 
 def _list_respellings(part: Respelling, locator: Locator) -> Iterator[_Edit]:
-    """Yield the edit that writes a label as it is meant, if nothing else in the file changes."""
+    """Yield the edit that corrects a label, if nothing else in the file changes."""
     if _BUNDLED.fullmatch(split_place(part.spot.place)[1]) or not _PLAIN_LABEL.fullmatch(part.text):
         return
     found = locator.find_range(part.spot)

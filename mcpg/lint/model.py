@@ -1,4 +1,4 @@
-"""What linting yields: rules, findings, places in files, and edits that fix."""
+"""The model of linting: rules, findings, places in files, and edits that fix."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class Rule:
     """A rule.
 
     Attributes:
-        code: Its stable code, such as `D101`; the letter is that of its subject.
+        code: Its stable code, such as `D101`; the letter is for its subject.
         is_fixable: Whether some of its findings can be fixed by `--fix`.
-        example: What it finds and what it accepts, in Markdown; "" for none.
+        example: Texts that it reports and accepts, in Markdown; "" for none.
     """
 
     code: str
@@ -50,7 +50,7 @@ class Place:
     """A range of a file; lines and columns are counted from 1, columns in characters.
 
     Attributes:
-        line: The first line, `None` where only the file is known.
+        line: The first line, `None` if only the file is known.
         end_line: The line of the last character.
         end_column: The column after the last character.
     """
@@ -68,14 +68,14 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """Where something is, before its file is looked at.
+    """The place of something, before its file is read.
 
     Attributes:
-        place: The place of a tool or of an entry of a hints file, as their readers state it.
+        place: The place of a tool or of an entry of a hints file, from their readers.
         member: The way from there to the text: `("inputSchema", "properties", "id")`.
         start: Where in the text the finding begins, in characters.
         size: How many characters it covers; 0 for the whole member.
-        text: The text that stands there, for files in which members have no places.
+        text: The text in that place, for files in which members have no places.
     """
 
     place: str
@@ -90,7 +90,7 @@ class RelatedTool:
     """Another tool that a finding is about.
 
     Attributes:
-        note: What it has to do with the finding.
+        note: Its relation to the finding.
         place: The same in its file, once that is known.
     """
 
@@ -102,10 +102,10 @@ class RelatedTool:
 
 @dataclass(frozen=True, slots=True)
 class Respelling:
-    """A label that is to be written like another.
+    """A label to write like another.
 
     Attributes:
-        text: How it is to be written.
+        text: Its new spelling.
     """
 
     tool_id: str
@@ -116,15 +116,15 @@ class Respelling:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a rule found.
+    """A finding of a rule.
 
     Attributes:
-        tool_id: The tool, "" where it is of none.
+        tool_id: The tool, "" for none.
         member: The member of the tool, such as `description`, dotted; "" for the whole.
         excerpt: The text at fault, or its beginning; "" for none.
-        words: Words that would separate the tool from the others.
-        tool_ids: All tools that it stands for, where one finding stands for those of a source.
-        place: The same in its file; `None` where it is in none, such as of a live server.
+        words: Words that would distinguish the tool from the others.
+        tool_ids: All tools that it is about, if one finding is for the tools of a source.
+        place: The same in its file; `None` without a file, such as for a live server.
     """
 
     code: str
@@ -205,7 +205,7 @@ def find_rule(name: str) -> Rule:
 def find_codes(pattern: str) -> frozenset[str]:
     """Return the codes that *pattern* means: `ALL`, a code, its beginning, or the name of a rule.
 
-    It is empty where there is no such rule.
+    It is empty if there is no such rule.
     """
     wanted = pattern.strip().upper()
     if wanted == ALL:
@@ -235,10 +235,10 @@ class Selection:
         *,
         origins: Mapping[str, str] = MappingProxyType({}),
     ) -> Selection:
-        """Return the rules that *select* means, the default ones without it, but for *ignore*.
+        """Return the rules that *select* means, the default ones without it, less *ignore*.
 
-        Both hold codes, their beginnings, or names of rules, also several with commas. Of a rule
-        that both mean, the longer pattern decides. *origins* says where they are stated.
+        Both contain codes, their beginnings, or names of rules, also several with commas. For a
+        rule that both mean, the longer pattern decides. *origins* has the places of both.
 
         Raises:
             UsageError: A pattern means no rule.
@@ -254,7 +254,7 @@ class Selection:
         return code in self.codes
 
     def has_any(self, beginnings: Iterable[str]) -> bool:
-        """Return whether a rule whose code has one of *beginnings* is checked."""
+        """Return whether a rule is checked that has a code with one of *beginnings*."""
         return any(code.startswith(tuple(beginnings)) for code in self.codes)
 
 

@@ -1,4 +1,4 @@
-"""A run: rules over a catalogue, what is suppressed left out, each finding with its place."""
+"""A run: rules over a catalog, without suppressed findings, each finding with its place."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from mcpg.plugins.registry import call_item_kinds, list_item_kinds
 
 
 class _Suppressions:
-    """What is suppressed for which tool; notes what has suppressed something."""
+    """The suppressions for each tool; notes which of them have suppressed something."""
 
     def __init__(
         self,
@@ -66,7 +66,7 @@ class _Suppressions:
         self._used: set[int] = set()
 
     def suppresses(self, finding: Finding) -> bool:
-        """Return whether *finding* is suppressed for its tool, or for all tools it stands for."""
+        """Return whether *finding* is suppressed for its tool, or for all tools it is about."""
         ids = finding.tool_ids or ((finding.tool_id,) if finding.tool_id else ())
         by_tool = [
             {number for number, codes in self._by_tool.get(one, ()) if finding.code in codes}
@@ -100,7 +100,7 @@ Tell = Callable[[str, int, int], None]
 
 
 def _check_texts(catalogue: LintContext) -> Iterator[Finding]:
-    """Yield what is wrong with single texts, each of which is read once."""
+    """Yield the faults of single texts, each of which is read once."""
     sound: set[tuple[str, bool, str]] = set()  # schemas repeat their texts
     texts = ((tool, text) for tool in catalogue.tools for text in list_texts(tool))
     for tool, text in chain(texts, _list_generated(catalogue)):
@@ -141,7 +141,7 @@ _CHECKS_OF_ITEMS = ("descriptions", "markup", "hidden text and poisoning", "conf
 
 
 def _open_items(assembly: Assembly, chosen: Selection) -> Iterator[tuple[str, LintContext]]:
-    """Yield a catalogue for the items of each kind that is checked, and what one is called."""
+    """Yield a catalog for the items of each kind that is checked, and the name of an item."""
     nouns = {one.name: one.noun for one in list_item_kinds() if one.check}
     for name, documents in call_item_kinds("documents", assembly.pages):
         if name in nouns:
@@ -167,10 +167,10 @@ class Report:
     """The result of a run.
 
     Attributes:
-        findings: What was found, by file and line, then by tool and code.
+        findings: The findings, by file and line, then by tool and code.
         tools: How many tools were checked.
-        items: How many items of other kinds were checked, by what one is called.
-        diagnostics: What reading the sources noticed and no rule reports.
+        items: How many items of other kinds were checked, by the name of an item.
+        diagnostics: Problems from reading the sources that no rule reports.
     """
 
     findings: Sequence[Finding]
@@ -201,15 +201,15 @@ def lint(
     index: Callable[[Assembly], Index] | None = None,
     tell: Tell = lambda _what, _done, _total: None,
 ) -> Report:
-    """Check the rules of *selection* over a catalogue.
+    """Check the rules of *selection* over a catalog.
 
     Args:
-        assembly: What the sources hold, put together.
+        assembly: The contents of the sources, put together.
         rules: The rules of its hints files, which may suppress codes.
         selection: The rules that are checked; `None` for the default ones.
-        suppressed: What else is suppressed.
-        index: Returns the index of the catalogue, for rules on reach; `None` to compile it.
-        tell: Receives what is going on, how much is done, and of how much.
+        suppressed: Further suppressions.
+        index: Returns the index of the catalog, for rules on reach; `None` to compile it.
+        tell: Receives the activity, how much is done, and of how much.
     """
     chosen = selection or Selection.of()
     catalogue = LintContext(assembly, rules, chosen, index)

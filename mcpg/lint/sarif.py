@@ -23,9 +23,9 @@ _SECURITY_SEVERITY = "8.0"
 
 
 def sarif_log(version: str, diagnostics: Sequence[Diagnostic] = ()) -> dict[str, Any]:
-    """Return a log of one run of this *version*, whose `runs[0].results` are still empty.
+    """Return a log of one run of this *version*, with `runs[0].results` still empty.
 
-    *diagnostics* are what no rule reports, such as documents that cannot be read.
+    *diagnostics* are problems that no rule reports, such as documents that cannot be read.
     """
     rules = [*map(_describe_rule, RULES.values())]
     run = {
@@ -86,7 +86,7 @@ def sarif_result(finding: Finding, snippet: str = "") -> dict[str, Any]:
     if names := finding.tool_ids or tuple(filter(None, [finding.tool_id])):
         location["logicalLocations"] = [{"name": name, "kind": "function"} for name in names]
     advice = f" ({finding.suggestion})" if finding.suggestion else ""
-    # What stays the same when lines move.
+    # A fingerprint that stays the same when lines move.
     lasting = (finding.code, finding.source_id, finding.tool_id, finding.member, finding.excerpt)
     fingerprint = hashlib.sha256("\0".join(lasting).encode("utf-8", "replace")).hexdigest()[:32]
     result: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""Rules on what a tool states of itself: names, descriptions, labels, parameters, schemas."""
+"""Rules on the texts of a tool: names, descriptions, labels, parameters, schemas."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _VAGUE = frozenset(
 
 
 def check_names(catalogue: LintContext) -> Iterator[Finding]:
-    """Yield what is wrong with names."""
+    """Yield the faults of names."""
     refused: dict[str, Finding] = {}
     for tool in catalogue.tools:
         if not _ALLOWED.match(tool.name):
@@ -124,7 +124,7 @@ _REPEATED_SHARE = 0.3
 
 
 class _Fault(NamedTuple):
-    """What a description lacks: what is said of many tools, of one, and what to do about it."""
+    """A fault of a description: the texts for many tools and for one, and the remedy."""
 
     whole: str
     message: str
@@ -163,7 +163,7 @@ _MORE_WORDS = 3
 
 
 def check_descriptions(catalogue: LintContext) -> Iterator[Finding]:
-    """Yield what is wrong with descriptions."""
+    """Yield the faults of descriptions."""
     names: defaultdict[str, set[str]] = defaultdict(set)
     for tool in catalogue.tools:
         for sentence in split_sentences(tool.description):
@@ -188,9 +188,9 @@ def check_descriptions(catalogue: LintContext) -> Iterator[Finding]:
 
 
 def _judge_description(catalogue: LintContext, tool: Tool, boilerplate: Collection[str]) -> str:
-    """Return the code of what is wrong with the description of *tool*, "" for nothing.
+    """Return the code of the fault of the description of *tool*, "" for none.
 
-    Sentences of *boilerplate*, which several tools of other names have in common, say nothing.
+    Sentences of *boilerplate*, which several tools of other names share, do not count.
     """
     text, known = tool.description, catalogue.stems[tool.id]
     if not text.strip():
@@ -267,7 +267,7 @@ _ENUMERATION = re.compile(
 
 _FIELDS = (("T101", "categories", "category"), ("T102", "tags", "tag"))
 RESPELT = frozenset(code for code, _, _ in _FIELDS)
-"""The rules whose findings are fixed by another spelling."""
+"""The rules with findings that another spelling fixes."""
 
 _MOST_LABELS = 2_000
 _RARE = 2
@@ -278,7 +278,7 @@ _MOST_WORDS = 12
 
 
 def check_labels(catalogue: LintContext) -> Iterator[Finding]:
-    """Yield labels that are spelt like others, and stuffed hints."""
+    """Yield labels with spellings close to others, and stuffed hints."""
     for code, field, noun in _FIELDS:
         holders: defaultdict[str, list[Tool]] = defaultdict(list)
         for tool in catalogue.tools:
@@ -295,7 +295,7 @@ def check_labels(catalogue: LintContext) -> Iterator[Finding]:
 def _report_slip(
     code: str, field: str, noun: str, label: str, meant: str, holders: Mapping[str, list[Tool]]
 ) -> Finding:
-    """Report a *label*; a rare one is to be written like a frequent one, if that is frequent."""
+    """Report a *label*; a rare one should be written like a frequent one, if that is frequent."""
     having, right = holders[label], holders[meant]
     found = make_finding(
         code,
@@ -355,7 +355,7 @@ _TYPED = ("type", "enum", "const", "$ref", "anyOf", "oneOf", "allOf", "propertie
 
 
 def check_parameters(catalogue: LintContext) -> Iterator[Finding]:
-    """Yield what is missing from parameters."""
+    """Yield the gaps of parameters."""
     lacking: defaultdict[str, defaultdict[str, list[str]]]
     lacking = defaultdict(lambda: defaultdict(list))
     for tool in catalogue.tools:
@@ -372,7 +372,7 @@ def check_parameters(catalogue: LintContext) -> Iterator[Finding]:
                 f"{tool_id!r} has {format_count(len(paths), 'parameter')} {lack}:"
                 f" {', '.join(paths[:_NAMED])}{more}",
                 *("inputSchema", "properties"),
-                paths[0].partition(".")[0].partition("[")[0],  # deeper ones stand within it
+                paths[0].partition(".")[0].partition("[")[0],  # deeper ones are within it
                 suggestion=remedy,
             )
         yield from outliers(

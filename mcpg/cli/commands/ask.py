@@ -42,7 +42,7 @@ PARAMETERS = ASK
 
 _QUESTION_LIMIT = 1024 * 1024
 _HOPELESS = 0.01
-"""A search without a limit leaves out what is less likely than this."""
+"""A search without a limit leaves out results that are less likely than this."""
 _COLUMNS = (
     *("symbol", "kind", "type", "score", "file", "lines", "sig", "docs", "why", "repo", "branch"),
 )
@@ -102,7 +102,7 @@ def run(
         output.text(_format_answer(members(shown), form, output))
     if shown.results or shown.omitted:
         return ExitCode.DONE
-    if result.decision.intent != Intent.CATALOG:  # the answer says that there are none
+    if result.decision.intent != Intent.CATALOG:  # the answer reports that there are none
         output.note(_describe_failure(result.total))
     return ExitCode.FINDINGS
 
@@ -116,7 +116,7 @@ def _leave_out_hopeless(result: AskResult) -> AskResult:
 
 
 def _describe_failure(total: int) -> str:
-    """Return what to do where none of *total* results is likely enough to be shown."""
+    """Return the remedy if none of *total* results is likely enough to be shown."""
     advice = "name a tool, a field or a symbol, or try other words with `mcpg search`"
     if total:
         left = f"{format_count(total, 'result')} with a score below {_HOPELESS:g}"

@@ -222,7 +222,7 @@ class _Run:
         chosen, output, guard = self.chosen, self.output, self.guard
         file = None if self.target == STDOUT else self.target
         makes_index = file is not None and not chosen.compares
-        # The lock may differ where the sources do not.
+        # The lock may differ although the sources do not.
         signature = self.intake.sign(self.target) if makes_index and guard is None else ""
         files = self.intake.sign_files(self.target) if makes_index and guard is None else ""
         last = self.find_last_build(signature)
@@ -267,7 +267,7 @@ class _Run:
         return last if chosen.form is OutputFormat.TEXT or not last.noticed else None
 
     def assemble(self, memory: BuildCacheSession, file: str | None) -> Assembly:
-        """Put the sources together; the fitted ranking is that of the bundle that is replaced."""
+        """Put the sources together; the fitted ranking comes from the bundle that is replaced."""
 
         def read_present() -> Sequence[SourceDocument]:
             return read_bundle(file).documents if file is not None else ()
@@ -308,7 +308,7 @@ class _Run:
         data = Encoding(made)
         written = write_encoded(self.target, data, force=self.chosen.force)
         facts = self.list_facts(data.content_hash, assembly) | {"bytes": data.size}
-        # What differs from the lock is not approved, and no part of what was built.
+        # Tools that differ from the lock are not approved, and not part of the build.
         kept = {name: one for name, one in facts.items() if name != _LOCK_CHANGES}
         entry = build.cache_entry(*signatures, assembly, kept)
         noticed = assembly.diagnostics
@@ -339,7 +339,7 @@ class _Run:
         changes: Mapping[str, bool],
         vectors: EmbeddingOutcome | None,
     ) -> int:
-        """Report what was written, and the *facts* about the bundle; return the exit code."""
+        """Report the written files and the *facts* about the bundle; return the exit code."""
         if self.chosen.form is OutputFormat.JSON:
             found = vectors.facts if vectors else {}
             noticed = (*noticed, *(vectors.diagnostics if vectors else ()))
@@ -393,10 +393,10 @@ class _Run:
 
 
 def _set_up_embedding(chosen: BundleOptions, target: str) -> EmbeddingSetup | None:
-    """Return what makes the vectors, `None` where none are asked for.
+    """Return the maker of the vectors, `None` if none are requested.
 
     Raises:
-        UsageError: They make no sense, or have no place.
+        UsageError: The options make no sense, or the vectors have no place.
     """
     if not chosen.embed and chosen.embed_with is None:
         return None
@@ -447,7 +447,7 @@ def _find_differences(made: Bundle, path: Path) -> tuple[list[str], str]:
 
 
 def _explain_bytes(present: Bundle) -> str:
-    """Return why the same documents stand in other bytes."""
+    """Return why the same documents have other bytes."""
     if present.generator != __version__:
         writer = f"mcpg {present.generator}" if present.generator else "another program"
         return f"the same documents, written by {writer}; this is mcpg {__version__}"
@@ -458,15 +458,15 @@ def _explain_bytes(present: Bundle) -> str:
 def watched_bundle(
     settings: Settings, output: Output, *, makes_index: bool
 ) -> Iterator[Callable[[Assembly], None]]:
-    """Report a build to OpenTelemetry, if *settings* ask for that.
+    """Report a build to OpenTelemetry, if *settings* enable that.
 
     Yields:
-        A function that takes what was built.
+        A function that takes the build.
 
     Args:
-        settings: What is set.
-        output: Where it is told that this cannot be done.
-        makes_index: Whether an index is made; nothing is told of a run that only compares.
+        settings: The settings.
+        output: Reports that this cannot be done.
+        makes_index: Whether an index is made; a run that only compares is not reported.
 
     Raises:
         UsageError: A setting makes no sense.

@@ -27,12 +27,12 @@ from mcpg.show.blocks import CodeSpan, Column, Table
 from mcpg.text.json_values import JsonObject
 from mcpg.values import format_count
 
-# Cached files. A file counts only when it begins as mcpg writes it: others of that name are left
-# alone.
+# Cached files. A file counts only when it begins as mcpg writes it: others of that name are
+# not touched.
 
 
 class CacheKind(StrEnum):
-    """What a kept file is for."""
+    """The purpose of a kept file."""
 
     INDEXES = "indexes"
     VECTORS = "vectors"
@@ -45,12 +45,12 @@ class CacheKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FileMark:
-    """How the files of a kind are known.
+    """The marks of files of a kind.
 
     Attributes:
         suffix: How their names end in the cache folder and beside a bundle.
-        start: The bytes that stand at *offset*.
-        offset: Where these bytes stand.
+        start: The bytes at *offset*.
+        offset: The position of these bytes.
     """
 
     suffix: str
@@ -64,10 +64,10 @@ MARKS = {
     CacheKind.GRAPHS: FileMark(".near", b"mcpgnear"),
     CacheKind.MEMOS: FileMark(".memo", b"mcpgmemo"),
     CacheKind.LISTINGS: FileMark(".tools", b"mcpgtool"),
-    # Where a database of SQLite says whose it is: https://www.sqlite.org/fileformat.html
+    # The place of the application id in a SQLite database: https://www.sqlite.org/fileformat.html
     CacheKind.STORE: FileMark(".sqlite", b"mcpg", 68),
 }
-# What SQLite keeps beside a database while it is used, and sometimes after.
+# Files that SQLite keeps beside a database while it is used, and sometimes after.
 _BESIDE_STORE = ("-wal", "-shm")
 
 
@@ -76,7 +76,7 @@ class CacheFile:
     """One file, or the folder of a graph.
 
     Attributes:
-        size: How many bytes it takes, with what belongs to it.
+        size: Its bytes, with the files that belong to it.
     """
 
     kind: CacheKind
@@ -85,7 +85,7 @@ class CacheFile:
 
 
 def kept_files(settings: Settings) -> list[CacheFile]:
-    """Find what is kept for the bundle that *settings* name, and in the cache folder."""
+    """Find the kept files of the bundle that *settings* name, and of the cache folder."""
     places: list[tuple[Path, CacheKind]] = []
     with suppress(NotFoundError):
         places = [
@@ -104,7 +104,7 @@ def kept_files(settings: Settings) -> list[CacheFile]:
 
 
 def remove(files: Sequence[CacheFile]) -> None:
-    """Remove *files*, and what killed processes left beside them."""
+    """Remove *files*, and the leftovers of killed processes beside them."""
     for kept in files:
         if kept.kind is CacheKind.TRIPLES:
             for one in own_items(Cache):
@@ -181,7 +181,7 @@ mcpg cache clear --kind store --kind vectors --yes"""
 
 
 class CacheAction(StrEnum):
-    """What to do with what is kept."""
+    """The action on kept files."""
 
     LIST = "list"
     CLEAR = "clear"

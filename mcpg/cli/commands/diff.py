@@ -168,7 +168,7 @@ def _compare(
 
 
 def _name_catalogues(chosen: DiffOptions, settings: Settings) -> tuple[str, str]:
-    """Return what the catalogues are called; with `--base`, the only one named is the new one."""
+    """Return the names of the catalogs; with `--base`, the only named catalog is the new one."""
     if chosen.base is not None and chosen.after is not None:
         message = "--base compares one catalog with its earlier revision"
         remedy = "name only the new catalog, or leave out --base"
@@ -196,7 +196,7 @@ def _write(data: dict[str, Any], chosen: DiffOptions, output: Output) -> None:
             output.json(data)
         case "markdown":
             title = f"{_TITLE}: {headline(data)}"
-            # With fewer items where it is too long for a comment.
+            # With fewer items if it is too long for a comment.
             tried = (most, *(one for one in _FEWER if most is None or one < most))
             drawn = (markdown(change_blocks(data, one, folds=True), title) for one in tried)
             too_long = f"{title}\n\nThe report is too long for a comment; `mcpg diff` shows all.\n"
@@ -244,7 +244,7 @@ def at_revision(path: str, revision: str) -> Iterator[str]:
 
 
 def _extract(folder: Path, commit: str, name: str, root: Path, left: int = MAX_BYTES) -> int:
-    """Write the files at *name* to *root*, with those of submodules that are checked out.
+    """Write the files at *name* to *root*, with the files of submodules that are checked out.
 
     Returns:
         How many of *left* bytes are left.
@@ -255,7 +255,7 @@ def _extract(folder: Path, commit: str, name: str, root: Path, left: int = MAX_B
         raise InputError(f"is larger than {MAX_BYTES:,} bytes", place=f"{commit}:{name}")
     with tarfile.open(fileobj=io.BytesIO(archive)) as files:
         if hasattr(tarfile, "data_filter"):
-            files.extractall(root, filter=_keep_within)  # noqa: S202 - what leads out is left out
+            files.extractall(root, filter=_keep_within)  # noqa: S202 - filters what leads out
         else:
             # Python before 3.11.4 has no filters. No path in an archive of git leads out; a link is
             # made once all files are there, only to one of them, so that no later one leads out.
@@ -276,7 +276,7 @@ def _extract(folder: Path, commit: str, name: str, root: Path, left: int = MAX_B
 
 
 def _keep_within(member: tarfile.TarInfo, path: str) -> tarfile.TarInfo | None:
-    """Leave out what leads out of the copy, such as an absolute link; see `tarfile.data_filter`."""
+    """Leave out members outside the copy, such as absolute links; see `tarfile.data_filter`."""
     try:
         return tarfile.data_filter(member, path)
     except tarfile.FilterError:

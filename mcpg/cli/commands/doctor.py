@@ -61,7 +61,7 @@ _TRIALS: dict[str, Callable[[Settings, ServiceFactory], Check] | None] = {
     "search cache": trials.check_cache,
     "telemetry": None,
 }
-"""The checks by name; `None` where a plugin registers one. Those of other packages come last."""
+"""The checks by name; `None` if a plugin registers it. Checks of other packages come last."""
 
 
 _LONGEST_NAME = 80
@@ -118,7 +118,7 @@ def run(output: Output, chosen: DoctorOptions) -> int:
 
 
 def examine(settings: Settings, *, starts_sources: bool = True) -> Iterator[Check]:
-    """Check every part that *settings* configure; sources while the other parts are checked.
+    """Check every part that *settings* configure; sources at the same time as other parts.
 
     Invalid settings end it, because they no longer name the parts.
     """
@@ -133,7 +133,7 @@ def examine(settings: Settings, *, starts_sources: bool = True) -> Iterator[Chec
     def check_parts() -> None:
         try:
             parts.set_result([*_check_parts(settings)])
-        except BaseException as fault:  # noqa: BLE001 - raised below, where it is waited for
+        except BaseException as fault:  # noqa: BLE001 - raised below, with the result
             parts.set_exception(fault)
 
     # A daemon does not keep an interrupted run alive; servers are ended in the main thread.
@@ -228,7 +228,7 @@ def _open_all(entries: Sequence[ConfiguredSource], live: Live) -> list[_OpenedEn
 
 
 def _check_file(source: FileSource, batches: list[SourceBatch]) -> Check:
-    """Read a source that is no server; what it holds is added to *batches*."""
+    """Read a source that is not a server; add its content to *batches*."""
 
     def read() -> tuple[SourceBatch, int, Sequence[Diagnostic]]:
         batch = read_sources(
@@ -250,7 +250,7 @@ def _check_server(
     replies: Mapping[str, ServerListing] | McpgError,
     batches: list[SourceBatch],
 ) -> Check:
-    """Check what a server replied; what it has is added to *batches*."""
+    """Check a server's reply; add its tools to *batches*."""
     name, server = _name_check(source.id), source.server
     if isinstance(replies, McpgError):
         return failure(name, replies)
@@ -297,13 +297,13 @@ def _assemble(batch: SourceBatch) -> tuple[int, Sequence[Diagnostic]]:
     if batch.documents or batch.bundles:
         assembly = assemble(batch)
         return len(assembly.catalog.tools), assembly.diagnostics
-    # Hints alone name tools of other sources.
+    # Only hints name tools of other sources.
     catalog = build_catalog(batch.tools, batch.rules if batch.tools else ())
     return len(catalog.tools), (*batch.diagnostics, *catalog.diagnostics)
 
 
 def _check_together(batches: Sequence[SourceBatch]) -> Check:
-    """Return a check of what concerns several sources, such as equal names."""
+    """Return a check across several sources, such as of equal names."""
     count, found = _assemble(SourceBatch.join(batches))
     alone = {one for batch in batches for one in _assemble(batch)[1]}
     shared = [one for one in found if one not in alone]

@@ -161,7 +161,7 @@ def _read(chosen: EnrichOptions, settings: Settings, output: Output) -> _Session
     intake.tell(output)
     folders = [*intake.paths, *([chosen.target] if chosen.target else ())]
     files = [GeneratedFile.read(path) for path in find_generated_files(folders)]
-    # A review searches with the texts; else they would count as what the tools are defined by.
+    # A review searches with the texts; else they would count as part of the tools' definitions.
     left_out = [] if chosen.review else [one.path for one in files]
     with output.counting("reading sources") as tell:
         batch = with_graphs_read(intake.read(tell, left_out))
@@ -177,7 +177,7 @@ def _read(chosen: EnrichOptions, settings: Settings, output: Output) -> _Session
     excluded = _list_setting(settings, "enrich.exclude")
     plan = make_plan(assembly.catalog, files, PROMPT, excluded)
     if not chosen.review:
-        # Where tools are named by a file, or by a server, their texts stand beside the sources.
+        # If a file or a server names the tools, their texts are beside the sources.
         known = set(plan.files)
         every = (tool for tools in plan.servers.values() for tool in tools)
         one_each = {
@@ -200,7 +200,7 @@ def _list_setting(settings: Settings, name: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Session:
-    """One run of the command, whose sources are read.
+    """One run of the command, with its sources read.
 
     Attributes:
         paths: The files and folders among the sources.
@@ -216,7 +216,7 @@ class _Session:
     has_failed: bool
 
     def check(self) -> int:
-        """Name the tools whose texts are missing or stale."""
+        """Name the tools with missing or stale texts."""
         stale = [*self.plan.list_tools()]
         if self.chosen.form is OutputFormat.JSON:
             self.report()
@@ -267,7 +267,7 @@ class _Session:
         return ExitCode.DONE
 
     def promote(self, entry: Entry, hints: Hints) -> None:
-        """Add *hints* to the hints file beside that of *entry*."""
+        """Add *hints* to the hints file beside the file of *entry*."""
         path = own_file(entry.file.path)
         file, key = HintsFile(path), entry.key
         if path.is_file():
@@ -279,7 +279,7 @@ class _Session:
         self.output.note(f"wrote {path}")
 
     def write(self) -> int:
-        """Write the texts that are missing or stale, or show what that would take."""
+        """Write the missing or stale texts, or show the cost."""
         tools = [*self.plan.list_tools(all_states=self.chosen.refresh)]
         languages = _list_setting(self.settings, "enrich.languages")
         prompts = [*make_prompts(self.plan, tools, languages)]
@@ -328,7 +328,7 @@ class _Session:
         return self.finish(writing, writer)
 
     def finish(self, writing: TextWriting, writer: ChatWriter | None = None) -> int:
-        """Report what was written."""
+        """Report the written texts."""
         if self.chosen.form is OutputFormat.JSON:
             self.report(writing, writer)
         self.note_written(writing, writer)
@@ -337,7 +337,7 @@ class _Session:
         return ExitCode.DONE if is_whole else ExitCode.FINDINGS
 
     def note_written(self, writing: TextWriting, writer: ChatWriter | None) -> None:
-        """Note what was written, and of how many tokens."""
+        """Note the written texts, and their tokens."""
         if self.chosen.form is OutputFormat.TEXT:
             self.output.diagnostics(writing.diagnostics)
         for path in writing.files:
@@ -359,7 +359,7 @@ class _Session:
             self.output.note("name the files as sources as well when you build a bundle")
 
     def note_states(self) -> None:
-        """Note how many tools there are of each state."""
+        """Count the tools of each status."""
         states = Counter(map(str, self.plan.states.values()))
         counts = ", ".join(f"{states[one]:,} {one}" for one in TextState if states[one])
         self.output.note(f"{format_count(len(self.plan.states), 'tool')}: {counts or 'none'}")
@@ -385,7 +385,7 @@ class _Session:
             self.output.note(f"wrote {file.path}")
 
     def estimate(self, prompts: Sequence[Prompt]) -> int:
-        """Show what writing the texts would take."""
+        """Show the cost of writing the texts."""
         sent, received = (sum(one.tokens[side] for one in prompts) for side in (0, 1))
         prices = [self.settings.find(f"enrich.{one}_price") for one in ("input", "output")]
         cost = None
@@ -426,7 +426,7 @@ class _Session:
 
     @property
     def choose(self) -> partial[Path]:
-        """What returns the file for a tool that has no entry yet."""
+        """The function that returns the file for a tool without an entry."""
         return partial(choose_file, plan=self.plan, paths=self.paths, folder=self.chosen.target)
 
     def report(
@@ -435,7 +435,7 @@ class _Session:
         writer: ChatWriter | None = None,
         **facts: JsonValue,
     ) -> None:
-        """Print what is known as JSON."""
+        """Print the result as JSON."""
         by_state = {
             str(state): [one for one, own in self.plan.states.items() if own is state]
             for state in TextState

@@ -191,7 +191,7 @@ def _measure(
 
 
 def _check_targets(chosen: EvalOptions) -> None:
-    """Refuse to replace what is no report of `mcpg eval`, and what the run itself needs."""
+    """Refuse to replace files that are not reports of `mcpg eval` or that the run needs."""
     if chosen.html is not None:
         check_place(chosen.html, force=chosen.force)
         if chosen.target != STDOUT and _is_one_file(chosen.html, chosen.target):

@@ -100,7 +100,7 @@ def run(
 def answer_tool(
     question: Question, tool: str, queries: str | None, shown: DisplayOptions, output: Output
 ) -> int:
-    """Explain the rank of *tool*, what would make it first, and what else that would change."""
+    """Explain the rank of *tool*, the change that makes it first, and the change's effects."""
     arguments = make_search_arguments(question)
     judgements = load_judgements(queries) if queries is not None else None
     engine = open_engine(question.settings, output)
@@ -126,7 +126,7 @@ def answer_tool(
 def _try_judged(
     engine: Engine, standing: RankExplanation, judgements: Judgements | None, question: Question
 ) -> JsonObject:
-    """Return what the change does to judged queries, and those that aliases of the tool improve."""
+    """Return the effect of the change on judged queries, and queries that tool aliases improve."""
     if judgements is None:
         return {}
     from mcpg.evaluation.judged import missed_queries  # noqa: PLC0415 - few try a change on queries
@@ -145,7 +145,7 @@ def _try_judged(
 
 
 def _make_hints_file(tool: Mapping[str, Any]) -> str:
-    """Return the hints file that makes the change, or what to add to the tool's entry of one."""
+    """Return the hints file that makes the change, or the addition to the tool's entry."""
     if tool["change"] is None:
         return ""
     from mcpg.documents.front_matter import flow, quote_scalar  # noqa: PLC0415 - most explain no tool

@@ -62,7 +62,7 @@ def run(output: Output, chosen: GenerateOptions) -> int:
     intake = BuildSources.of(chosen, settings)
     last = PreviousBuild(partial(generated_documents, chosen.target), chosen.allow_missing)
     with BuildCacheSession(chosen.target, chosen.jobs) as memory:
-        # The files of an output folder that lies within a source are no sources.
+        # The files of an output folder within a source are not sources.
         folder = Path(os.path.realpath(chosen.target))
         is_within = any(Path(os.path.realpath(one)) in folder.parents for one in intake.paths)
         own = [path for path in folder.rglob("*") if path.is_file()] if is_within else []

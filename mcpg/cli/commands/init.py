@@ -51,7 +51,7 @@ mcpg init --add io.github.acme/weather --client ~/.cursor/mcp.json"""
 
 SCHEMA = "mcpg/init/1"
 SKILL = "skill"
-"""The kind of items that is shown where there are no tools."""
+"""The kind of items that is shown if there are no tools."""
 
 MORE = "docs/tutorial.md"
 
@@ -128,7 +128,7 @@ def run(output: Output, chosen: InitOptions) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _FoundSources:
-    """What was found on this machine, and what of it is used."""
+    """The configurations and skills on this machine, and which of them are used."""
 
     clients: Sequence[FoundClient]
     used: Sequence[FoundClient]
@@ -168,7 +168,7 @@ def _bundle_and_search(found: _FoundSources, chosen: InitOptions, output: Output
 
 
 def _add_server(name: str, chosen: InitOptions, output: Output) -> int:
-    """Print the entry of a listed server; write it into the one client that is named."""
+    """Print the entry of a listed server; write it into the named client."""
     others = {"--project": chosen.project, "--dry-run": chosen.dry_run, "--force": chosen.force}
     refuse(others | {"QUERY": chosen.query}, "it has no effect with --add", "leave {flag} out")
     clients = chosen.client or ()
@@ -268,7 +268,7 @@ def _select_clients(
     *,
     with_project: bool,
 ) -> tuple[FoundClient, ...]:
-    """Report what was *found*, and return the configurations that are used."""
+    """Report the *found* configurations, and return those that are used."""
     used: list[FoundClient] = []
     has_skills = False
     for one in found:
@@ -334,5 +334,5 @@ def _writing_configuration(found: _FoundSources, *, force: bool) -> Iterator[Non
 
 
 def _quote_toml(text: str) -> str:
-    """Return *text* as a basic string of TOML, whose escapes are those of JSON."""
+    """Return *text* as a basic string of TOML, which has the same escapes as JSON."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -53,7 +53,7 @@ mcpg learn --forget billing_refund --forget-before 2026-01-01"""
 
 STDIN = "-"
 DEFAULT_OUTPUT = "graph.observed.jsonl"
-"""The file that is written where nothing names one."""
+"""The file to write if nothing names one."""
 
 _MEMBERS = ("source", "kind", "target", "weight", "sessions", "of", "failed", "last", "reason")
 _MARK = f'{{"schema":"{SCHEMA}"'.encode()
@@ -296,7 +296,7 @@ def _edge_json(one: LearnedEdge) -> JsonObject:
 def learn_blocks(
     observed: ObservedCalls, tally: Tally, edges: Sequence[LearnedEdge], limit: int
 ) -> Iterator[Block]:
-    """Return what was read, and the strongest edges, at most *limit*."""
+    """Return the counts of calls, and the strongest edges, at most *limit*."""
     days = sorted(filter(None, observed.sessions))
     calls = sum(one.calls for days_of in observed.tools.values() for one in days_of.values())
     failures = f", {tally.failures:,} of them failed" if tally.failures else ""

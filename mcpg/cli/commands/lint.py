@@ -58,7 +58,7 @@ mcpg lint manifests/ --format json | jq '.findings[0]'"""
 MORE = "docs/how-to/lint.md"
 
 ORPHANS = "L103"
-"""The rule that needs relations that nobody states."""
+"""The rule that needs inferred relations."""
 
 _STYLES = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
 _ANNOTATIONS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
@@ -280,7 +280,7 @@ def _make_head(report: Report) -> Mapping[str, Any]:
 def _stream(
     whole: Mapping[str, Any], name: str, members: Iterable[Mapping[str, Any]], output: Output
 ) -> None:
-    """Write JSON with *members* in its empty list *name*, without holding all of it as text."""
+    """Write JSON with *members* in its empty list *name*, without all of it in memory as text."""
     head, mark, tail = json_text(whole).partition(f'"{name}": []')
     margin = head[head.rfind("\n") :]
     output.document(f"{head}{mark[:-1]}")
@@ -300,7 +300,7 @@ def _write_parts(parts: Iterable[str], gap: str, output: Output) -> None:
         is_first = False
 
 
-# Text, as compilers show it: what is wrong, where, the line, and what to do.
+# Text, as compilers show it: the fault, its place, the line, and the remedy.
 
 
 def _render_finding(one: Finding, report: Report, output: Output) -> str:
@@ -363,7 +363,7 @@ def _annotate(one: Finding) -> str:
             members |= {"line": str(place.line), "endLine": str(place.end_line or place.line)}
             if place.end_line == place.line:
                 members |= {"col": str(place.column), "endColumn": str(place.end_column)}
-    # A property escapes what separates properties, too.
+    # A property also escapes the separators of properties.
     texts = {
         key: _escape(text).replace(":", "%3A").replace(",", "%2C") for key, text in members.items()
     }
@@ -375,7 +375,7 @@ def _annotate(one: Finding) -> str:
 
 
 def _escape(text: str) -> str:
-    # What could begin a command or steer a terminal becomes visible, the rest is escaped.
+    # Signs that could begin a command or steer a terminal become visible, the rest is escaped.
     safe = one_line(text)
     return safe.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
@@ -426,9 +426,9 @@ def summary(report: Report) -> str:
 def make_indexer(
     paths: Sequence[str], batch: SourceBatch, source_id: str | None
 ) -> Callable[[Assembly], Index]:
-    """Return what makes the index of the catalogue that was read from *paths* as *batch*.
+    """Return a maker of the index of the catalog that was read from *paths* as *batch*.
 
-    The index of a bundle serves where nothing else was read, and *source_id* renames nothing.
+    The index of a bundle serves if nothing else was read and *source_id* renames nothing.
     """
     others = batch.tools or batch.documents or batch.rules or source_id
     is_bundle = len(paths) == 1 and batch.bundles and not others
@@ -449,7 +449,7 @@ def _is_sound(index: Index) -> bool:
 
 
 def _open_or_compile(assembly: Assembly) -> Index:
-    """Return the index of *assembly*, from the cache folder where an earlier run has left it."""
+    """Return the index of *assembly*, from the cache folder if an earlier run has left it."""
     folder = cache_folder()
     if folder is None or len(assembly.documents) < _FEWEST_TOOLS:
         return Index(compile_reach_index(assembly))

@@ -40,7 +40,7 @@ _MEMBERS = ("toolId", "sourceId", "toolName", "displayName", "description", "cat
 
 @dataclass(frozen=True, slots=True)
 class _ListAnswer:
-    """What is written."""
+    """The answer to write."""
 
     text: str
     opening: tuple[Diagnostic, ...]
@@ -80,7 +80,7 @@ def run(
     found = from_index(find_bundle_paths(settings, output), answer)
     found = found or answer(open_catalog(settings))
     code = ExitCode.FINDINGS if filters and not found.listed else ExitCode.DONE
-    if form == "json":  # which holds the diagnostics
+    if form == "json":  # which has the diagnostics
         output.text(found.text)
         return code
     output.note_opening(found.opening)

@@ -123,7 +123,7 @@ def _read_present(path: str) -> ApprovedTools | None:
 
 @dataclass(frozen=True, slots=True)
 class _StatedTools:
-    """What the sources state, and the source ids of failed ones as far as they are known."""
+    """The tools of the sources, and the ids of failed sources as far as they are known."""
 
     statements: Sequence[ToolStatement]
     diagnostics: Sequence[Diagnostic]
@@ -157,7 +157,7 @@ def _read_stated_tools(
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
-    """What became of the changes; the lock is as it is now."""
+    """The results of the changes; the lock is as it is now."""
 
     path: str
     lock: ApprovedTools
@@ -179,7 +179,7 @@ def _compare_with_lock(
     output: Output,
 ) -> int:
     changes: Sequence[LockChange] = lock_changes(present or ApprovedTools(), stated.statements)
-    if not stated.is_whole:  # what failed sources have is not known
+    if not stated.is_whole:  # the tools of failed sources are not known
         known = {one.key[0] for one in stated.statements} - {*stated.failed}
         is_missing = LockChangeKind.MISSING
         changes = [one for one in changes if one.kind is not is_missing or one.key[0] in known]
@@ -220,7 +220,7 @@ def _read_approval(
     """Return the name in an *argument* of `--approve`, and the changes that name and digest mean.
 
     Raises:
-        UsageError: The digest is too short to tell texts apart that a server could choose.
+        UsageError: The digest is too short to distinguish texts that a server could choose.
     """
     found = _DIGEST.fullmatch(argument)
     named, digest = (found[1], found[2]) if found else (argument, "")
@@ -257,7 +257,7 @@ def _select_approved(
 
 
 def _show(changes: Iterable[LockChange], output: Output) -> None:
-    """Show how tools differ, on standard error, where questions are asked."""
+    """Show how tools differ, on standard error, the stream of questions."""
     output.raw_error("".join(shown_changes(changes, output, sys.stderr)))
 
 
@@ -278,7 +278,7 @@ def _report(outcome: _Outcome, stated: _StatedTools, chosen: LockOptions, output
     elif chosen.form == "text":
         approves = bool(chosen.approve) or chosen.approve_all
         changes = outcome.approved if approves and outcome.changes else outcome.changes
-        # All tools are new where there is no lock.
+        # All tools are new if there is no lock.
         changes = () if outcome.is_missing else changes
         shown = "".join(shown_changes(changes, output, sys.stdout))
         output.text(shown.rstrip("\n"))

@@ -243,7 +243,7 @@ def _explain_preference(preference: Preference) -> str:
 
 
 def _list_telling_words(preference: Preference) -> list[WordLeaning]:
-    """Return the words that speak for what is preferred, the most telling first."""
+    """Return the words in favor of the preferred tools, the strongest first."""
     return [word for word in preference.words if word.evidence * preference.evidence > 0]
 
 
@@ -261,7 +261,7 @@ _READ_ONLY = {"read-only": True, "write": False}
 def add_routing(
     engine: Engine, arguments: Mapping[str, Any], prefer: str | None, *, is_whole: bool
 ) -> tuple[JsonObject, list[Block]]:
-    """Return what an explanation of routing says in addition, as JSON and as blocks."""
+    """Return the additions of routing to an explanation, as JSON and as blocks."""
     result = _run_route(engine, arguments, prefer)
     blocks = routing_blocks(result) if is_whole else routing_summary(result)
     return {"routing": result.to_exact_dict()}, blocks

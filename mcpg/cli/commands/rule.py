@@ -72,7 +72,7 @@ def write_rules(output: Output, name: str | None, form: str) -> int:
 
 
 def rule_page(rule: Rule) -> str:
-    """Return what there is to say about *rule*, as Markdown."""
+    """Return the description of *rule* as Markdown."""
     default = "checked by default" if rule.is_default else f"off unless `--select {rule.code}`"
     fixable = "; `--fix` fixes it" if rule.is_fixable else ""
     parts = (

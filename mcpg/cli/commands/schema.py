@@ -34,13 +34,13 @@ _ONE_LINE = {"$ref": f"{_REFERENCE}{LINE}"}
 
 
 def format_names() -> list[str]:
-    """Return the names of the schemas of what commands print, in alphabetical order."""
+    """Return the names of the schemas of commands' output, in alphabetical order."""
     stems = (file.name.removesuffix(".json") for file in _FOLDER.iterdir())
     return sorted(name for name in stems if name not in (*FILES, _COMMON))
 
 
 def schema_names() -> list[str]:
-    """Return the names of all schemas, those of files last."""
+    """Return the names of all schemas, schemas of files last."""
     return [*format_names(), *FILES]
 
 
@@ -146,7 +146,7 @@ def _list_sections() -> Iterator[str]:
 
 
 def _find_described(name: str) -> Definitions:
-    """Return the members that the page describes elsewhere: those of a tool and of a search."""
+    """Return the members that the page describes elsewhere: of a tool and of a search."""
     shared: Any = common_definitions()
     search: Any = {} if name == "search" else json_schema("search")["properties"]
     own = {key: one for key, one in search.items() if {*_find_references(one)} <= shared.keys()}
@@ -154,7 +154,7 @@ def _find_described(name: str) -> Definitions:
 
 
 class _MemberList:
-    """Writes the members of a format, and those of the objects that are its lines.
+    """Writes the members of a format, and of the objects that are its lines.
 
     The members of other objects are only named.
     """
@@ -165,7 +165,7 @@ class _MemberList:
         self._written: dict[int, str] = {}
 
     def list(self, part: Any) -> Iterator[str]:
-        """Yield a line for each member of the object *part*, with those of its lines below.
+        """Yield a line for each member of the object *part*, with the members of its lines below.
 
         Members that the page describes elsewhere are only named, in one line.
         """
@@ -200,7 +200,7 @@ class _MemberList:
 
 
 def _find_object(one: Any, definitions: Definitions) -> Any:
-    """Return the one object without a section of its own that *one* is or contains."""
+    """Return the only object without a section of its own that *one* is or contains."""
     match one:
         case {"$ref": reference} if _has_section(reference):
             return None
@@ -240,7 +240,7 @@ def _name_type(one: Any, definitions: Definitions) -> str:
 
 
 def _make_plural(kind: str) -> str:
-    """Return what a list of *kind* is called: strings, objects, [tools](#tool)."""
+    """Return the name of a list of *kind*: strings, objects, [tools](#tool)."""
     if kind.startswith("["):
         return kind.replace("y](", "ie](").replace("ch](", "che](").replace("](", "s](")
     if kind.endswith("s"):

@@ -52,10 +52,10 @@ class ToolDetails:
     """One tool and its place in the graph.
 
     Attributes:
-        document: Its document, `None` where there is no graph.
-        text: The document as it stands in a bundle, "" where there is none.
-        neighbours: Its edges, each with the id of the tool of the catalogue that it leads to.
-        alone: Why no edge leaves or reaches it; "" where one does.
+        document: Its document, `None` if there is no graph.
+        text: The document as written in a bundle, "" for none.
+        neighbours: Its edges, each with the id of the tool of the catalog at its end.
+        alone: Why it has no edges; "" if it has some.
     """
 
     tool: Tool

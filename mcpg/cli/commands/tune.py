@@ -126,7 +126,7 @@ def run(output: Output, chosen: TuneOptions) -> int:
     target = chosen.target or path
     is_written = False
     if report.ranking and not chosen.is_dry:
-        if _read(path) != bundle:  # what another process wrote is not put back
+        if _read(path) != bundle:  # a file of another process is not put back
             message = "the bundle was changed while it was being tuned, so nothing is written"
             raise OutputError(message, place=path, remedy="run `mcpg tune` again")
         extension = bundle.extension | {RANKING: ranking_json(report.ranking)}
@@ -183,7 +183,7 @@ def _tune_items(output: Output, chosen: TuneOptions) -> int:
 
 
 def _read(path: str) -> Bundle:
-    """Read the bundle that is to carry what is fitted."""
+    """Read the bundle that receives the fitted ranking."""
     advice = f"bundle it first: `mcpg bundle {path} -o graph.mdld`"
     if is_folder(path):
         raise InputError("a folder cannot store a ranking", place=path, remedy=advice)
@@ -241,7 +241,7 @@ def _fit_ranking(
 
 
 def tune_blocks(report: TuneReport) -> Iterator[Block]:
-    """Return what was fitted, and what came of it; nothing when there was too little to fit."""
+    """Return the fitted parts and their effect; nothing when there was too little to fit."""
     tuning = report.tuning
     if tuning is None:
         return
@@ -264,7 +264,7 @@ def _item_blocks(tuning: ItemTuning) -> Iterator[Block]:
 
 
 def _part_blocks(parts: Mapping[str, TunedPart]) -> Iterator[Block]:
-    """Return the metrics of *parts* on what was held out, and whether each is kept."""
+    """Return the metrics of *parts* on held-out queries, and whether each is kept."""
     metrics = [
         (
             name,
