@@ -43,7 +43,10 @@ CALLS: dict[str, Callable[[Any], Any]] = {
 # Parts of an asynchronous gateway that are asynchronous themselves.
 PARTS = {"sessions", "primitives"}
 # What servers of an asynchronous gateway use.
-FOR_SERVERS = {"narrow", "read_graph", "sure_names", "is_narrowed", "shows"}
+FOR_SERVERS = {
+    *("narrow", "read_graph", "sure_names", "is_narrowed", "shows"),
+    *("early_snapshot", "reads_files"),
+}
 # Other constructors.
 CONSTRUCTORS = {"from_config"}
 NEEDS_NO_LOOP = {"sources", "diagnostics", "add", "remove", "invalidate", "on_change"}
@@ -332,7 +335,7 @@ def test_a_gateway_from_a_configuration_calls_its_servers(folder: Path) -> None:
         ("none.json", NotFoundError, "none.json"),
         ("tools.json", SourceError, "names no servers"),
         ({}, SourceError, "names no servers"),
-        ({"mcpServers": {"a": {1, 2}}}, UsageError, "no JSON"),
+        ({"mcpServers": {"a": {1, 2}}}, UsageError, "not JSON"),
         (42, UsageError, "configuration is of type int"),
         (["mcp.json"], UsageError, "configuration is of type list"),
     ],
