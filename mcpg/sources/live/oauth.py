@@ -117,7 +117,7 @@ class LoginFile:
             ) from cause
 
     def write(self, login: Login) -> None:
-        """Store *login* in place of any earlier one."""
+        """Store *login* and replace any earlier one."""
         members = {"schema": SCHEMA, **asdict(replace(login, url=self._url))}
         self.prepare(for_writing=False)
         atomic_write(
@@ -139,7 +139,7 @@ class LoginFile:
         """Lock the login, so that two processes do not spend one refresh token.
 
         Raises:
-            ServerError: Another process holds the lock for longer than *seconds*, or the folder
+            ServerError: Another process keeps the lock for longer than *seconds*, or the folder
                 is not writable.
         """
         self.prepare(for_writing=False)
@@ -183,7 +183,7 @@ def is_token_safe(url: str) -> bool:
 
 @dataclass(eq=False, slots=True)
 class RequestLock:
-    """Replaces the lock that the SDK holds from before a request until its response begins.
+    """Replaces the lock that the SDK keeps from before a request until its response begins.
 
     That is right for tokens: one request renews them, and the others wait. But a server may begin
     to respond only when a tool is done; then concurrent calls would run one after another, and not
@@ -202,7 +202,7 @@ class RequestLock:
         self.release()
 
     def release(self) -> None:
-        """Release the lock, if the present task holds it."""
+        """Release the lock, if the present task has it."""
         owner = self._lock.statistics().owner
         if owner is not None and owner.id == anyio.get_current_task().id:
             self._lock.release()
@@ -229,7 +229,7 @@ class MemoryStorage:
 
 
 class GuardedFlow(httpx2.Auth):
-    """The guards around a flow of the SDK, whose class follows in the order of bases."""
+    """The guards around a flow of the SDK, the next class in the order of bases."""
 
     is_local = False
     seconds = 30.0
@@ -304,7 +304,7 @@ class GuardedFlow(httpx2.Auth):
         return False
 
     async def settle(self) -> None:
-        """Release what was held during the flow."""
+        """Release the locks of the flow."""
 
     def check(self, request: httpx2.Request) -> httpx2.Response | None:
         """Check where a request of the flow goes, and bound it.
@@ -312,7 +312,7 @@ class GuardedFlow(httpx2.Auth):
         Returns:
             Its response where it need not be sent, `None` where it must be.
         """
-        self.errors.current.message = None  # that the server wanted a token is no failure yet
+        self.errors.current.message = None  # a server that requires a token has not failed yet
         self.check_address(str(request.url))
         request.headers["Accept-Encoding"] = "identity"
         request.extensions = {
