@@ -43,7 +43,7 @@ class YamlText:
         """Parse *text*; *place* is its file, for messages.
 
         Raises:
-            InputError: It is no YAML, or uses what is refused.
+            InputError: It is not YAML, or uses a refused feature.
         """
         self.text = text
         self.value = load_yaml(text, place)
@@ -62,7 +62,7 @@ class YamlText:
             expected = {**(expected if isinstance(expected, dict) else {}), key: value}
         holder, node = self._node(path)
         if node is None or (isinstance(node, yaml.ScalarNode) and not path and not node.value):
-            # Nothing but comments.
+            # Only comments.
             gap = "" if not self.text or self.text.endswith("\n") else self._line_end
             text = self.text + gap + self._block(key, value, 0)
         elif isinstance(node, yaml.MappingNode) and node.value:
@@ -81,7 +81,7 @@ class YamlText:
         return self._check_edit(text, expected)
 
     def with_items(self, path: YamlPath, items: Sequence[JsonValue]) -> YamlText:
-        """Return the text with *items* behind what stands at *path*; one value becomes a list."""
+        """Return the text with *items* after the value at *path*; a single value becomes a list."""
         expected = copy.deepcopy(self.value)
         whole = [*(_as_list(_at(expected, path)) or ()), *items]
         if path:
@@ -201,7 +201,7 @@ _LISTS = ("aliases", "keywords", "examples")
 
 @dataclass(frozen=True, slots=True)
 class HintsEdit:
-    """What a save would write: the content before, `None` where there is no file, and after it."""
+    """The effect of a save: the content before, `None` if there is no file, and after it."""
 
     path: Path
     before: bytes | None
@@ -226,12 +226,12 @@ class HintsEdit:
 class HintsFile:
     """A hints file in YAML or JSON, which need not exist yet.
 
-    Edits raise an `McpgError` where the file cannot be read or is no hints file, where its layout
-    cannot be edited, and where it cannot be written.
+    Edits raise an `McpgError` if the file cannot be read or is not a hints file, if its layout
+    cannot be edited, and if it cannot be written.
     """
 
     def __init__(self, path: Path) -> None:
-        """Name the file; one that is not called as a hints file is a `UsageError`."""
+        """Name the file; a name that hints files do not have is a `UsageError`."""
         if not path.name.casefold().endswith(_ENDINGS):
             raise UsageError(
                 "hints would not be read from a file with this name",
@@ -253,7 +253,7 @@ class HintsFile:
     def save(self, tool_id: str, hints: Hints, version: str) -> HintsEdit:
         """Add *hints* to the entry of a tool and write the file.
 
-        *version* is that of the edit that was shown; a file that has changed since is a
+        *version* is from the edit that was shown; a file that has changed since is a
         `ChangedFileError`.
         """
         with locked_folder(self.path.parent):
@@ -270,7 +270,7 @@ class HintsFile:
 
 
 class ChangedFileError(OutputError):
-    """A file is not what it was when its changes were shown."""
+    """A file has changed since its changes were shown."""
 
 
 def _add_to_yaml(text: str, place: str, tool_id: str, hints: Hints) -> str:
@@ -350,7 +350,7 @@ def _field_key(entry: JsonObject, name: str) -> str:
 
 
 _Tools: TypeAlias = list[JsonValue] | None
-"""The tools that answer a query; `None` where nothing is said of it."""
+"""The tools that answer a query; `None` without a judgment of it."""
 
 _Change: TypeAlias = Callable[[_Tools], _Tools]
 
@@ -363,12 +363,12 @@ _LINES = (".jsonl", ".ndjson")
 
 @dataclass(frozen=True, slots=True)
 class QueryVerdict:
-    """What a person says of a query.
+    """A person's verdict on a query.
 
     Attributes:
-        tool_id: The tool that answers it; `None` says that no tool does.
+        tool_id: The tool that answers it; `None` if no tool does.
         names: All names of that tool under which the file may have it.
-        holds: Whether it is so; otherwise the verdict is taken back.
+        holds: Whether it applies; otherwise the verdict is withdrawn.
     """
 
     query: str
@@ -384,7 +384,7 @@ class JudgedFile:
     """
 
     def __init__(self, path: Path) -> None:
-        """Name the file; one that does not end as such a file is a `UsageError`."""
+        """Name the file; a name with another ending is a `UsageError`."""
         if path.suffix.casefold() not in (*_YAML, *_LINES):
             raise UsageError(
                 "judged queries cannot be written to a file with this name",
@@ -407,7 +407,7 @@ class JudgedFile:
         return self._change(verdict.query, lambda tools: _apply_verdict(tools, verdict))
 
     def forget(self, query: str) -> bool:
-        """Take *query* out with all that is said of it; return whether the file has changed."""
+        """Remove *query* with all its verdicts; return whether the file has changed."""
         return self._change(query, lambda _: None)
 
     def _change(self, query: str, change: _Change) -> bool:

@@ -1,4 +1,4 @@
-"""The report of a change of a catalogue: what changed, what it means to searches, and its gates."""
+"""The report of a change of a catalogue: the differences, their effect on searches, and the gates."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ GATES: Mapping[str, str] = {
     "unreachable": "tools that none of their own texts brings first any more",
     "confidence": "queries whose score fell",
 }
-"""What `--fail-on` names, with what is counted."""
+"""The names of `--fail-on`, with the things counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +69,8 @@ class ChangeReport:
     """A change of a catalogue.
 
     Attributes:
-        gates: The limits that were asked for.
-        diagnostics: What reading and searching noticed.
+        gates: The requested limits.
+        diagnostics: Diagnostics of reading and searching.
     """
 
     before: CatalogSide

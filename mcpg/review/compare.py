@@ -1,4 +1,4 @@
-"""Comparison: one query asked of two catalogues, and what moved which tool."""
+"""Comparison: one query asked of two catalogues, and the reasons why tools moved."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from mcpg.search.trace import Explanation, MatchExplanation, QueryWord
 from mcpg.values import DECIMALS
 
 RANKED, UNRANKED, DISABLED, ABSENT = "ranked", "unranked", "disabled", "absent"
-"""How a tool stands in one catalogue: among the first 50; not among them; off by default and not
-asked for; not in the catalogue at all."""
+"""The status of a tool in one catalogue: among the first 50; not among them; off by default and
+not requested; not in the catalogue at all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,9 +24,9 @@ class FeatureChange:
         feature: Its name; a feature that one of the models does not have is 0 there.
         then: Its contribution to the fused score in the first catalogue.
         now: The same in the second.
-        delta: `now - then`; over all features of a tool they sum to that of the fused score.
-        by_weight: The part of *delta* that comes of another weight in the model, the rest coming of
-            another value.
+        delta: `now - then`; over all features of a tool they sum to the fused score's.
+        by_weight: The part of *delta* that comes from another weight in the model; the rest comes
+            from another value.
     """
 
     feature: str
@@ -38,7 +38,7 @@ class FeatureChange:
 
 @dataclass(frozen=True, slots=True)
 class TermChange:
-    """What one word of the query contributed to a tool in both catalogues."""
+    """The contribution of one word of the query to a tool in both catalogues."""
 
     query: str
     then: float
@@ -51,11 +51,11 @@ class ToolChange:
     """One tool in both catalogues.
 
     Attributes:
-        tool_id: Its id in the second catalogue, or in the first where the second has it not.
-        status_then: How it stands in the first: `RANKED`, `UNRANKED`, `DISABLED` or `ABSENT`.
-        then: Why it stands there in the first, `None` unless ranked.
-        features: What moved its fused score, the greatest change first; of tools ranked in both.
-        terms: What moved its lexical part, the greatest change first; of tools ranked in both.
+        tool_id: Its id in the second catalogue, or in the first if the second lacks it.
+        status_then: Its status in the first: `RANKED`, `UNRANKED`, `DISABLED` or `ABSENT`.
+        then: The explanation of its rank in the first, `None` unless ranked.
+        features: Changes of its fused score, the greatest first; of tools ranked in both.
+        terms: Changes of its lexical part, the greatest first; of tools ranked in both.
     """
 
     tool_id: str

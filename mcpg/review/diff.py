@@ -31,7 +31,7 @@ GROUP = "group"
 
 _FIELDS = ("id", "title", "description", "source_kind")
 _OBJECTS = ("annotations", "meta")
-# What clients assume of a tool that states nothing, by the specification of MCP, and whether a tool
+# Clients' assumptions of a tool without annotations, by MCP's specification, and whether a tool
 # becomes riskier when it is so.
 _ASSUMED = {"read_only": False, "destructive": True, "idempotent": False, "open_world": True}
 _RISKY = {"read_only": False, "destructive": True, "idempotent": False, "open_world": True}
@@ -43,7 +43,7 @@ class FieldDifference:
 
     Attributes:
         name: The field, such as `description` or `hints.keywords`.
-        before: What it was, "" or `()` for nothing.
+        before: The old value, "" or `()` for nothing.
         is_riskier: Whether a client may have to ask before calls that it did not ask for before.
     """
 
@@ -71,9 +71,9 @@ class RelationDifference:
 
     Attributes:
         kind: `related`, `nextStep` or `GROUP`.
-        target: The id of the other tool, the URI of a document that is none, or the group.
+        target: The id of the other tool, the URI of another document, or the group.
         is_added: Whether it is new, rather than gone. An edge that was inferred and is observed now
-            is gone as the one and new as the other.
+            is gone as inferred and new as observed.
         origin: Where an edge comes from, such as `authored`; "" for a group.
     """
 
@@ -119,14 +119,14 @@ class ToolDifference:
 
 @dataclass(frozen=True, slots=True)
 class CatalogueDiff:
-    """What changed between two catalogues.
+    """The changes between two catalogues.
 
     Attributes:
         added: Tools of the new one only, in order of id.
         removed: Tools of the old one only.
         changed: Tools of both that differ, renamed ones among them.
-        now_by_then: For each tool of both, its id in the new one by that in the old one.
-        items: Items that are no tools, such as skills, and differ by what they consist of.
+        now_by_then: For each tool of both, its id in the new one by its id in the old one.
+        items: Items other than tools, such as skills, with different parts.
     """
 
     added: tuple[Tool, ...]
@@ -146,7 +146,7 @@ def compare_catalogues(
     """Compare the documents of two catalogues, each by tool id.
 
     Documents with one URI, or else with one tool id, are of the same tool. Of the others, a tool
-    that is gone and a new one are the same tool under another name, or at another source, where
+    that is gone and a new one are the same tool under another name, or at another source, if
     both have the same description and schemas, and no third tool has.
     """
     old = {document.uri: document for document in before.values()}
@@ -203,7 +203,7 @@ def field_values(document: ToolDocument) -> dict[str, FieldValue]:
 
 
 def field_text(value: object) -> str:
-    """Return the value of a field as text, "" for one that says nothing."""
+    """Return the value of a field as text, "" for an empty one."""
     if value is None or value in ((), {}):
         return ""
     if isinstance(value, tuple):
@@ -439,7 +439,7 @@ def _changes(old: _ComparedDocument, new: _ComparedDocument) -> list[FieldDiffer
         for name in dict.fromkeys((*before, *after))
         if before.get(name, "") != after.get(name, "")
     ]
-    # Line ends, comments or the layout may change while everything said stays the same.
+    # Line ends, comments or the layout may change while the content stays the same.
     return found or [FieldDifference("text", "", "written differently")]
 
 

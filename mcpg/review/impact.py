@@ -28,7 +28,7 @@ from mcpg.values import SHOWN_DECIMALS, first_sentence
 
 
 class QueryOrigin(StrEnum):
-    """What a query is."""
+    """The kind of a query."""
 
     JUDGED = "judged"
     DESCRIPTION = "description"
@@ -44,7 +44,7 @@ _NO_CONTEXT: _Context = ((), ())
 
 @dataclass(frozen=True, slots=True)
 class ImpactQuery:
-    """A query for both catalogues: a judged one, or a text that a tool should be found by.
+    """A query for both catalogues: a judged one, or a text that should find a tool.
 
     Attributes:
         tools: Ids of the tools that should be found, as in `QueryImpact`.
@@ -65,7 +65,7 @@ MOST_ALIASES, MOST_EXAMPLES, MOST_WORDS = 20, 5, 30
 
 
 def iter_wordings(tool: Tool) -> Iterator[tuple[str, QueryOrigin]]:
-    """Yield the texts that should find *tool*, each with what it is.
+    """Yield the texts that should find *tool*, each with its kind.
 
     These are the first sentence of its description, its examples and aliases, its title, and the
     words of its name.
@@ -86,7 +86,7 @@ def iter_wordings(tool: Tool) -> Iterator[tuple[str, QueryOrigin]]:
 
 
 def fold_query(text: str) -> str:
-    """Return what queries share that are the same but for case and blanks."""
+    """Return the common form of queries that differ only in case and blanks."""
     return " ".join(text.casefold().split())
 
 
@@ -107,11 +107,11 @@ def sample_wordings(
     changed: AbstractSet[str],
     words: Mapping[str, float],
 ) -> tuple[ImpactQuery, ...]:
-    """Return at most *most* of *wordings*, those that a change is likely to move first.
+    """Return at most *most* of *wordings*, first the ones that a change is likely to move.
 
     Half of them are texts of changed tools, as far as there are so many. The others follow by how
-    much of what they say changed tools say now and did not say before, and those with nothing of it
-    in an order that depends on their text alone: a uniform sample, and the same one every time.
+    many of their words are new in changed tools, and those without such words
+    in an order that depends only on their text: a uniform sample, and the same every time.
     """
     if len(wordings) <= most:
         return tuple(wordings)
@@ -133,7 +133,7 @@ def sample_wordings(
 def gained_words(
     pairs: Iterable[tuple[Tool | None, Tool]], tools: Sequence[Tool]
 ) -> dict[str, float]:
-    """Return the stems that tools say now and did not say before, with their idf in *tools*."""
+    """Return the stems that tools have now and did not have before, with their idf in *tools*."""
     gained = {
         word
         for before, after in pairs
@@ -217,7 +217,7 @@ class RankChange:
 class QueryImpact:
     """A query that is answered otherwise than before.
 
-    Tools are named by their ids in the new catalogue, or the old one where they are gone.
+    Tools are named by their ids in the new catalogue, or the old one if they are gone.
 
     Attributes:
         id: Its id in the judged file, "" for a derived query.
@@ -257,7 +257,7 @@ class UnreachableTool:
         tool: Its id.
         query: The first of its texts, usually the first sentence of its description.
         hidden_by: The tool that is first for it, "" where there is none.
-        is_new: Whether the old catalogue has no such tool.
+        is_new: Whether the old catalogue lacks the tool.
     """
 
     tool: str
@@ -268,7 +268,7 @@ class UnreachableTool:
 
 @dataclass(frozen=True, slots=True)
 class Impact:
-    """What a change means to those who search.
+    """The effect of a change on searches.
 
     Attributes:
         judged: How many judged queries were searched.
@@ -311,11 +311,11 @@ class _FirstMatches:
 class ImpactStudy:
     """Compares what two catalogues find.
 
-    A score counts that falls by more than *margin*; *searching* is what else `Engine.search` takes.
+    A score counts that falls by more than *margin*; *searching* has more options of `Engine.search`.
 
     Attributes:
-        diff: What changed between them.
-        diagnostics: What reading the judged queries noticed.
+        diff: The changes between them.
+        diagnostics: Diagnostics of reading the judged queries.
     """
 
     def __init__(
@@ -348,10 +348,10 @@ class ImpactStudy:
         sample: int = DEFAULT_SAMPLE,
         tell: Callable[[int, int], None] = lambda *_: None,
     ) -> Impact:
-        """Search both catalogues and return what changed.
+        """Search both catalogues and return the changes.
 
         Raises:
-            InputError: The judged queries name tools, and none that a catalogue has.
+            InputError: The judged queries name tools, but none of either catalogue.
         """
         judged = self._resolve_judgements(judgements) if judgements else ()
         wordings = self._wordings() if sample else ()
@@ -413,10 +413,10 @@ class ImpactStudy:
         return tuple(queries)
 
     def _wordings(self) -> tuple[ImpactQuery, ...]:
-        """Return the texts of the new catalogue, and those that tools no longer have.
+        """Return the texts of the new catalogue, and texts that tools no longer have.
 
-        A text that the old catalogue has is that of the tools that had it there: who copies it may
-        take queries away from them.
+        A text of the old catalogue belongs to the tools that had it there: a tool that copies it
+        may take queries away from them.
         """
         offered = self._list_searchable()
         kept = (
@@ -435,7 +435,7 @@ class ImpactStudy:
         return {name: one for name, one in self._now.items() if every or one.tool.enabled}
 
     def _search(self, asked: ImpactQuery) -> tuple[_FirstMatches, _FirstMatches]:
-        """Return what both catalogues find, by ids of the new one."""
+        """Return the matches of both catalogues, by ids of the new one."""
         key = asked.text, asked.context
         if key not in self._found:
             before, after = (
@@ -480,7 +480,7 @@ class ImpactStudy:
         )
         if not found.has(RANK_LOSSES):
             return found
-        # The tool that lost its rank and the one that took it, without their reasons.
+        # The tool that lost its rank and the tool that took it, without their reasons.
         lost, won = next(one for one in before.ids if one in found.tools), after.first
         if QueryEffect.LOST_FIRST not in found.effects:
             won = next((one for one in after.ids[:TOP] if one not in before.ids[:TOP]), won)
@@ -538,7 +538,7 @@ class ImpactStudy:
         return replace(found, **named)
 
     def _unreachable(self, chosen: Iterable[ImpactQuery]) -> Iterator[UnreachableTool]:
-        """Yield the tools that became unreachable, among those of which a text was searched."""
+        """Yield the tools that became unreachable, among the tools with a searched text."""
         offered = self._list_searchable()
         named = {tool for one in chosen for tool in one.tools}
         named |= {tool.id for tool in self.diff.added}

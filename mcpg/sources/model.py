@@ -1,4 +1,4 @@
-"""Sources: how content decides the kind of a file, how its text is read, and the results of reading."""
+"""Sources: the kind of a file by its content, the reading of its text, and the results."""
 
 from __future__ import annotations
 

@@ -375,7 +375,7 @@ def registered_path(argument: str) -> str:
 
 
 def _find_own(argument: str) -> SourceKind | None:
-    # Links of our rooms have a word and a colon before their source, except for a skill.
+    # Arguments of our own kinds have a word and a colon before the source, except a skill.
     kinds = own_items(SourceKind) if ":" in argument or argument.endswith(SKILL_FILE) else ()
     return next((one for one in kinds if one.test(argument)), None)
 

@@ -80,7 +80,7 @@ def mask_comments(text: str) -> str:
 def servers_in(value: JsonValue, environ: Mapping[str, str], place: str = "") -> JsonObject | None:
     """Return the entries of servers by their names, `None` where a configuration has none.
 
-    Entries may pass on values of the *environ*ment, and the *place* of the file may show the client.
+    Entries may pass on values of the *environ*ment, and the file's *place* may show the client.
     """
     found = _find_entries(value, environ) if isinstance(value, dict) else None
     if found is None:

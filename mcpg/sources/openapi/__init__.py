@@ -141,8 +141,8 @@ class ApiOperation:
     Attributes:
         parameters: Parameters by the names of the tool's arguments, in order.
         body_name: Name of the argument that is the body.
-        address: The base to which the path is appended; `None` if the document has no address with a
-            host.
+        address: The base to which the path is appended; `None` if the document has no address
+            with a host.
     """
 
     method: str
@@ -329,8 +329,8 @@ class ApiDocument:
         """Return the base of an operation's path, `None` for no address with a host.
 
         Servers of the operation take precedence over its path's servers, and these over the
-        document's; the first usable one is taken, its variables by their defaults. In Swagger 2 it is
-        made of scheme, `host` and `basePath`. One with a user, a query or a fragment is not usable.
+        document's; the first usable one is taken, its variables by their defaults. In Swagger 2 it
+        is made of scheme, `host` and `basePath`. A user, a query or a fragment makes it unusable.
         """
         if self._is_swagger:
             host, path = self.content.get("host"), self.content.get("basePath", "")

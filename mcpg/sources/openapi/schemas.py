@@ -1,8 +1,8 @@
 """Self-contained JSON Schemas made of the schemas of an OpenAPI document.
 
 A schema that is made here accepts at least what the document's does. So whatever cannot be kept
-(references without a target, endless circles, parts over the limit) is left out without harm: negating
-keywords such as `not` are dropped, and `oneOf` becomes `anyOf`.
+(references without a target, endless circles, parts over the limit) is left out without harm:
+negating keywords such as `not` are dropped, and `oneOf` becomes `anyOf`.
 """
 
 from __future__ import annotations
@@ -337,7 +337,7 @@ class SchemaCopier:
     def _parts(
         self, value: JsonObject, keys: tuple[str, ...], room: CopyBudget, *, follows: bool = True
     ) -> Iterator[JsonObject]:
-        """Yield *value*, the values at *keys* and, if it *follows*, behind references, each once."""
+        """Yield *value*, values at *keys* and, if it *follows*, behind references, each once."""
         seen: set[int] = set()
         waiting: list[JsonValue] = [value]
         while waiting and len(seen) < _MOST_PARTS:
