@@ -179,8 +179,8 @@ def dependencies(
     )
     removed = [(pair, links[pair]) for pair in broken]
     links = {pair: links[pair] for pair in kept}
-    # Tools that read come before those of their server that delete, if that closes no cycle:
-    # an authored order counts more.
+    # Tools that read come before tools of their server that delete, unless links already
+    # order the two.
     profiles = {tool: surroundings.profile(tool) for tool in tools}
     for tool, one in product(tools, tools):
         if (

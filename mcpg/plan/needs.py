@@ -197,7 +197,7 @@ class PlanContext:
     """What plans over one index ask of it again and again."""
 
     def __init__(self, index: Index, weights: Sequence[float]) -> None:
-        """Prepare to look at *index*; *weights* are an intercept and one for each of `NEED_INPUTS`."""
+        """Prepare for *index*; *weights* are an intercept and one for each of `NEED_INPUTS`."""
         self.index = index
         self._weights = weights
         self._memo = NeedCache()
@@ -237,8 +237,8 @@ class PlanContext:
         """Return the tools that likely run before *goal*, the likeliest first, over any steps.
 
         The chance of a path is the product of the chances of its steps, as in
-        `mcpg.search.prerequisites`. Arguments that *literals* fill need no tool. Tools that are *done*
-        are left out with their needs, for a goal that only reads also tools that change something.
+        `mcpg.search.prerequisites`. Arguments that *literals* fill need no tool. Tools that are
+        *done* are left out with their needs; for a goal that only reads, also tools that change.
         """
         found: dict[int, Needed] = {goal: Needed(goal, 1.0, goal, "")}
         waiting: list[tuple[float, int, int, str]] = []

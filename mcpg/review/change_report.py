@@ -1,4 +1,4 @@
-"""The report of a change of a catalogue: the differences, their effect on searches, and the gates."""
+"""The report of a change of a catalogue: differences, their effect on searches, and gates."""
 
 from __future__ import annotations
 

@@ -109,9 +109,9 @@ def sample_wordings(
 ) -> tuple[ImpactQuery, ...]:
     """Return at most *most* of *wordings*, first the ones that a change is likely to move.
 
-    Half of them are texts of changed tools, as far as there are so many. The others follow by how
-    many of their words are new in changed tools, and those without such words
-    in an order that depends only on their text: a uniform sample, and the same every time.
+    Half of them are texts of changed tools, as far as there are so many. All are sorted by the
+    share of their words that changed tools have gained, and texts without such words
+    in an order that depends only on the text: a uniform sample, and the same every time.
     """
     if len(wordings) <= most:
         return tuple(wordings)
@@ -311,7 +311,7 @@ class _FirstMatches:
 class ImpactStudy:
     """Compares what two catalogues find.
 
-    A score counts that falls by more than *margin*; *searching* has more options of `Engine.search`.
+    A score counts that falls by more than *margin*; *searching* has options of `Engine.search`.
 
     Attributes:
         diff: The changes between them.

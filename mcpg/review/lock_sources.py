@@ -1,4 +1,4 @@
-"""Assemblies under a lock: what their sources state, and sources without what nobody approved."""
+"""Assemblies under a lock: their sources' statements, and sources without unapproved tools."""
 
 from __future__ import annotations
 
@@ -46,18 +46,18 @@ _NO_HINTS = Hints()
 
 
 def collect_statements(assembly: Assembly) -> tuple[ToolStatement, ...]:
-    """Return what the sources of *assembly* state of each tool.
+    """Return the statements of the sources of *assembly* about each tool.
 
-    A document states the definition of its tool where no manifest or server does, and a bundle the
-    definition that it carries beside a document. Documents of a bundle are statements as well, and
-    documents of people where there is nothing else.
+    A document defines its tool if no manifest or server does, and a bundle by the definition
+    that it carries beside a document. Documents of a bundle are also statements, and so are
+    documents of people if there is nothing else.
     """
     given = {tool.key for tool in assembly.given}
-    # What hints files state of tools that have documents, which may repeat it.
+    # Hints from hints files for tools that have documents, which may repeat them.
     read = {item.document.tool.key for item in assembly.read} if assembly.rules else ()
     bare = [replace(one, hints=_NO_HINTS) for one in assembly.catalog.tools if one.key in read]
     added = {one.key: one.hints for one in apply_rules(bare, assembly.rules)[0]}
-    # What people added to a tool of the last build is no statement of its source.
+    # People's additions to a tool of the last build are not a statement of its source.
     kept = {tool.key for tool in assembly.catalog.tools if tool.id in assembly.kept}
     bundled: dict[Key, LockedDocument] = {}
     found: list[ToolStatement] = []
@@ -84,9 +84,9 @@ def collect_statements(assembly: Assembly) -> tuple[ToolStatement, ...]:
 def stated_in(
     batch: SourceBatch, assemble: Callable[[SourceBatch], Assembly]
 ) -> tuple[tuple[ToolStatement, ...], tuple[ReadDocument, ...]]:
-    """Return what *batch* states of each tool, and the documents among it.
+    """Return the statements of *batch* about each tool, and its documents.
 
-    Where it has none, nothing is assembled.
+    If it has none, nothing is assembled.
     """
     if batch.documents or batch.bundles:
         assembly = assemble(batch)
@@ -102,10 +102,10 @@ def assembly_changes(lock: ApprovedTools, assembly: Assembly) -> tuple[LockChang
 def leave_out_unapproved(
     batch: SourceBatch, read: Sequence[ReadDocument], changes: Iterable[LockChange], *, hides: bool
 ) -> SourceBatch:
-    """Return *batch* without what a lock does not approve: new tools, by its *changes*.
+    """Return *batch* without tools that a lock does not approve: new tools, by its *changes*.
 
-    Changed ones are left out as well if it *hides*, rather than described as approved, and changed
-    items that are no tools always. *read* are the documents of tools that were read from the batch.
+    Changed ones are also left out if it *hides*, rather than described as approved, and changed
+    items other than tools always. *read* are the documents of tools that were read from the batch.
     """
     changes = tuple(changes)
     places = {one.after.place for one in changes if one.after and one.after.files is not None}
@@ -128,7 +128,7 @@ def leave_out_unapproved(
         if any(part.part is DefinitionPart.DOCUMENT for part in one.parts)
     } & given
     dropped.update(find_texts((item for item in read if item.is_bundled), beside))
-    # Documents that state another definition than the approved one give way to their tools.
+    # Documents with another definition than the approved one give way to their tools.
     documented: dict[Key, Tool] = {}
     for tool in (item.document.tool for item in read):
         if tool.key in replaced and tool.key in approved:
@@ -203,7 +203,7 @@ def change_diagnostics(
 
 
 _NAMED = 12
-# What is assumed of a tool that does not state it, by the protocol: the less safe.
+# The protocol's assumptions about a tool without these annotations: the less safe.
 _UNSAFE = dict(zip(TYPED_ANNOTATIONS, (False, True, False, True), strict=True))
 _HINTS = dict(
     zip(TYPED_ANNOTATIONS, ("read_only", "destructive", "idempotent", "open_world"), strict=True)
@@ -211,7 +211,7 @@ _HINTS = dict(
 
 
 class OnChange(StrEnum):
-    """What becomes of a tool whose source changes its definition after the review of a graph."""
+    """The treatment of a tool if its source changes its definition after a graph's review."""
 
     WARN = "warn"
     """It is reported, and described with the reviewed text."""
@@ -253,14 +253,14 @@ class ToolLock:
 
 @dataclass(frozen=True, slots=True)
 class ReviewOutcome:
-    """What became of the live tools under a review.
+    """The live tools after a review.
 
     Attributes:
         shown: Changed tools as they are described, by identity.
-        flags: Hints of these that hold whatever their documents state, by identity.
-        hidden: Tools that are not there for anyone, by identity, with the ids that they had.
+        flags: Hints of these that override their documents, by identity.
+        hidden: Tools that no client gets, by identity, with the ids that they had.
         schemas: Input schemas that the servers of changed tools have now, by identity.
-        diagnostics: What was found.
+        diagnostics: The findings.
     """
 
     shown: Mapping[Key, Tool] = field(default_factory=dict)
@@ -278,7 +278,7 @@ class ReviewOutcome:
                 for key in self.flags.keys() | later.flags.keys()
             },
             hidden={**self.hidden, **later.hidden},
-            # The later one compared what this one describes, not what the server has.
+            # The later one compared this one's description, not the server's.
             schemas={**later.schemas, **self.schemas},
             diagnostics=(*self.diagnostics, *later.diagnostics),
         )
@@ -290,7 +290,7 @@ class ReviewedGraph:
 
     Attributes:
         tools: Its tools, with their ids.
-        definitions: Their definitions, by identity; none where a document states only prose.
+        definitions: Their definitions, by identity; none if a document has only prose.
     """
 
     tools: tuple[Tool, ...]
@@ -331,7 +331,7 @@ def review_tools(
 
 def _describe_as_reviewed(changed: Mapping[Key, _ChangedTool]) -> ReviewOutcome:
     # Annotations that were reviewed as safe and are not so any more: a client that asks before it
-    # changes things must not be told that a tool only reads.
+    # changes things must not see such a tool as read-only.
     flags: dict[Key, dict[str, bool]] = {}
     for key, one in changed.items():
         before, now = one.reviewed.annotations, one.live.annotations
@@ -374,9 +374,9 @@ def _find_changed(definitions: Definitions, live: Iterable[Tool]) -> dict[Key, _
 def review_locked_tools(
     changes: Iterable[LockChange], lock: ToolLock, responding: Collection[str]
 ) -> ReviewOutcome:
-    """Return what becomes of tools that differ from *lock*.
+    """Return the treatment of tools that differ from *lock*.
 
-    What sources have that are not *responding* is not known.
+    Tools of sources that are not *responding* are unknown.
     """
     hides = lock.on_change == OnChange.HIDE
     every = [
@@ -399,7 +399,7 @@ def review_locked_tools(
 
 
 def nothing_reviewed(live: Iterable[Tool], place: str) -> ReviewOutcome:
-    """Return the review that hides all of *live*, where the graph cannot be read."""
+    """Return the review that hides all of *live*, for a graph that cannot be read."""
     hidden = {tool.key: tool for tool in live}
     return ReviewOutcome(
         hidden=hidden, diagnostics=tuple(_report_unreviewed(hidden.values(), place))
@@ -433,7 +433,7 @@ def _report_unreviewed(tools: Iterable[Tool], place: str) -> Iterator[Diagnostic
 
 def _with_reviewed_definition(one: _ChangedTool, flags: Mapping[str, bool]) -> Tool:
     reviewed = one.reviewed
-    # Clients refuse results that violate an output schema: the reviewed one may hold no longer.
+    # Clients refuse results that violate an output schema: the reviewed one may be out of date.
     has_output = all(change.part is not DefinitionPart.OUTPUT_SCHEMA for change in one.changes)
     # `_meta` has hints that are not approved.
     has_meta = all(change.part is not DefinitionPart.HINTS for change in one.changes)
