@@ -133,7 +133,7 @@ class TaskLink:
         kind: `nextStep`, `provides` or `stage`.
         weight: Strength in (0, 1].
         reason: Why, for people.
-        fields: Output fields of the first, "" where they are not known, and the arguments of the
+        fields: Output fields of the first, "" if they are unknown, and the arguments of the
             other that they fill.
     """
 

@@ -68,7 +68,7 @@ class PartMatches(NamedTuple):
     """The result of a search for a part of a goal.
 
     Attributes:
-        scores: Those of its matches, best first.
+        scores: The scores of its matches, best first.
         candidates: The features of all tools that were considered.
     """
 
@@ -81,7 +81,7 @@ class GoalEvidence(NamedTuple):
     """The evidence of a whole goal for the tools that it needs.
 
     Attributes:
-        scores: Those of the matches of a search for it, best first.
+        scores: The scores of the matches of a search for it, best first.
         sources: The probability that it means any tool of a source.
         takers: How rare it is that a source takes one of its literals, in [0, 1].
         named: The sources that it names.
@@ -142,7 +142,7 @@ def logit(probability: float) -> float:
 def list_matches(text: str, ranking: RankedList) -> PartMatches:
     """Return the matches of a part of a goal.
 
-    There are none where no tool has a word of the part, or a related one: then all of them answer
+    There are none if no tool has a word of the part, or a related one: then all of them answer
     the rest of the goal, which is the context of the search.
     """
     is_served = any(one.coverage or one.related for one in ranking.candidates)

@@ -288,7 +288,7 @@ class PlanContext:
     def _weigh_stated(self, tool: int, given: frozenset[str]) -> dict[int, Needed]:
         """Return what an author, a trace or a schema puts before *tool*, and how likely it must be.
 
-        It need not be where both read, and *tool* requires nothing that it does not.
+        It need not be if both read, and *tool* requires nothing that it does not.
         """
         goal = self.profile(tool)
         asked = {one.name for one in goal.required}

@@ -40,7 +40,7 @@ class Costs(NamedTuple):
     Attributes:
         missing: A task that the goal needs is not there.
         superfluous: A task is there that the goal does not need.
-        harmful: What such a task costs besides where it changes something.
+        harmful: The further cost of such a task if it changes something.
     """
 
     missing: float

@@ -33,9 +33,9 @@ _WORDS = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"}
 
 
 class YamlText:
-    """A YAML document as text, with its value, which is `None` where it is empty.
+    """A YAML document as text, with its value, which is `None` if it is empty.
 
-    Each edit raises an `OutputError` where the text cannot be edited without a change to something
+    Each edit raises an `OutputError` if the text cannot be edited without a change to something
     else.
     """
 
@@ -173,7 +173,7 @@ class YamlText:
 
 
 def _end(node: Any) -> int:
-    """Return where the last value in *node* ends, for the mark of a block is behind comments."""
+    """Return the end of the last value in *node*, for the mark of a block is behind comments."""
     if isinstance(node, yaml.MappingNode) and node.value:
         last = node.value[-1][1]
     elif isinstance(node, yaml.SequenceNode) and node.value:
@@ -214,7 +214,7 @@ class HintsEdit:
 
     @property
     def diff(self) -> str:
-        """The change as a unified diff, empty where the file has all of it."""
+        """The change as a unified diff, empty if the file has all of it."""
         old, new = ((one or b"").decode("utf-8", "replace") for one in (self.before, self.after))
         name = self.path.name
         lines = unified_diff(
@@ -380,7 +380,7 @@ class QueryVerdict:
 class JudgedFile:
     """A file of judged queries, JSON lines or YAML, which need not exist yet.
 
-    Changes raise an `McpgError` where the file cannot be read, edited or written.
+    Changes raise an `McpgError` if the file cannot be read, edited or written.
     """
 
     def __init__(self, path: Path) -> None:
@@ -395,7 +395,7 @@ class JudgedFile:
         self._is_yaml = path.suffix.casefold() in _YAML
 
     def read(self) -> Judgements | None:
-        """Return the judged queries, `None` where there are none yet."""
+        """Return the judged queries, `None` if there are none yet."""
         data = _read_content(self.path) or b""
         place = str(self.path)
         if not data.strip() or (self._is_yaml and not load_yaml(decode(data, place), place)):
@@ -494,7 +494,7 @@ def _edit_entry(document: YamlText, entry: YamlPath, path: YamlPath, change: _Ch
 
 
 def _apply_verdict(known: _Tools, verdict: QueryVerdict) -> _Tools:
-    """Return the tools that answer a query by *verdict* where *known* did."""
+    """Return the tools that answer a query after *verdict*; *known* did before."""
     if verdict.tool_id is None:
         return [] if verdict.holds else known or None
     names = verdict.names | {verdict.tool_id}

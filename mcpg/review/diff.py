@@ -218,7 +218,7 @@ def field_text(value: object) -> str:
 def _difference(
     old: ToolDocument, new: ToolDocument, pairs: Mapping[str, str], names: Mapping[str, str]
 ) -> ToolDifference | None:
-    """Return how a tool changed, `None` where it did not."""
+    """Return the changes of a tool, `None` if it has none."""
     if old == new:
         return None
     before, after = old.tool, new.tool

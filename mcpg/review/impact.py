@@ -160,7 +160,7 @@ DEFAULT_SAMPLE = 1_000
 """The most queries that are derived from the catalogues, unless the caller sets another number."""
 
 DEFAULT_MARGIN = 0.1
-"""The least fall of a score that is reported where it crosses no threshold."""
+"""The least fall of a score that is reported if it crosses no threshold."""
 
 _DEPTH = 10
 # From so many queries and tools on, reading ahead takes less time than it saves.
@@ -187,7 +187,7 @@ class QueryEffect(StrEnum):
     GAINED_FIRST = "gainedFirst"
     GAINED_TOP = "gainedTop"
     SURER = "surer"
-    """Its score rose to 0.35 or more, or fell below where no tool should be found."""
+    """Its score rose to 0.35 or more, or fell below if no tool should be found."""
     REORDERED = "reordered"
     """Other tools are among the first five, or another is the first of tools that are not asked
     for."""
@@ -202,7 +202,7 @@ class RankChange:
     """Why a tool moved for a query.
 
     Attributes:
-        rank_before: Its rank before, `None` where it is not among the first ten.
+        rank_before: Its rank before, `None` if it is not among the first ten.
         words: Words of the query by which its score changed, the greatest change first.
     """
 
@@ -221,13 +221,13 @@ class QueryImpact:
 
     Attributes:
         id: Its id in the judged file, "" for a derived query.
-        tools: The tools that should be found; none where nothing should be.
+        tools: The tools that should be found; none if nothing should be.
         is_former: Whether only the old catalogue has it, of a tool that was reworded.
         effects: What became of it.
         first_before: The first match before, "" for none.
         rank_before: The best rank of the tools that should be found, `None` beyond the first ten.
-        score_before: The score of that tool, or of the first match where no tool should be found.
-        lost: The tool that lost its rank, and why; `None` where none did.
+        score_before: The score of that tool, or of the first match if no tool should be found.
+        lost: The tool that lost its rank, and why; `None` if none did.
     """
 
     query: str
@@ -256,7 +256,7 @@ class UnreachableTool:
     Attributes:
         tool: Its id.
         query: The first of its texts, usually the first sentence of its description.
-        hidden_by: The tool that is first for it, "" where there is none.
+        hidden_by: The tool that is first for it, "" if there is none.
         is_new: Whether the old catalogue lacks the tool.
     """
 
@@ -285,7 +285,7 @@ class Impact:
     unreachable: tuple[UnreachableTool, ...] = ()
 
     def with_effects(self, effects: Iterable[QueryEffect]) -> tuple[QueryImpact, ...]:
-        """Return the queries with one of *effects*, without those of former texts."""
+        """Return the queries with one of *effects*, without queries from former texts."""
         wanted = frozenset(effects)
         return tuple(one for one in self.queries if one.has(wanted) and not one.is_former)
 

@@ -436,7 +436,7 @@ def _lines(one: ToolStatement) -> Iterator[str]:
 
 
 DEFAULT_LOCK = "mcpg.lock"
-"""Name of the lock file where nothing names one."""
+"""Name of the lock file if nothing names one."""
 
 SCHEMA = "mcpg/lock-file/1"
 

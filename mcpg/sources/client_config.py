@@ -178,7 +178,7 @@ def secrets_in(args: Sequence[str]) -> tuple[str, ...]:
 
 
 def named_secrets(given: Mapping[str, str], words: Sequence[str] = ()) -> tuple[str, ...]:
-    """Return the texts that a name marks as secret, also where they are a part of another text."""
+    """Return the texts that a name marks as secret, even if they are a part of another text."""
     stated = (f"{name}={value}" for name, value in given.items())
     whole = (value for name, value in given.items() if _is_secret(name))
     found = (*whole, *secrets_in([*words, *stated]))
@@ -242,7 +242,7 @@ _OF_EDITORS = ("workspaceFolder", "workspaceFolderBasename", "userHome", "pathSe
 
 
 def check_variables(text: str, place: str, *, has_inputs: bool = False) -> None:
-    """Raise a `SourceError` where a `${...}` in *text* is neither a variable nor an input."""
+    """Raise a `SourceError` if a `${...}` in *text* is neither a variable nor an input."""
     for one in _OTHER.finditer(text):
         known = _VARIABLE.match(one[0])
         if known is None or (known[3] and not has_inputs):

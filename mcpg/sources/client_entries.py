@@ -430,7 +430,7 @@ def _insert(text: str, key: str, entry: ClientEntry) -> str:
 
 
 def _find_object(text: str, key: str) -> int:
-    """Return where the object that is the member *key* of the whole begins, -1 for nowhere."""
+    """Return the offset of the object that is the member *key* of the whole, -1 if missing."""
     depth, name = 0, ""
     for token in _TOKEN.finditer(text):
         sign = token[0]

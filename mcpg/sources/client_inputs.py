@@ -1,4 +1,4 @@
-"""Inputs: values for which a client asks its user, and where mcpg gets them."""
+"""Inputs: values for which a client asks its user, and how mcpg gets them."""
 
 from __future__ import annotations
 

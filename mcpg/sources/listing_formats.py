@@ -322,7 +322,7 @@ def read_catalog(text: str, place: str, *, path: str, source_id: str | None = No
     Args:
         text: The whole catalog.
         place: Its file, for messages.
-        path: Path of the file, whose name is that of the catalog; a file of one server has its
+        path: Path of the file, which names the catalog; a file of one server has its
             name.
         source_id: Name of the catalog instead of that.
 

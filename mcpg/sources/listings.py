@@ -47,7 +47,7 @@ class ListedServer:
         name: The name or identifier that the catalog gives it, such as `io.github.acme/weather`.
         type: Its media type.
         status: `deprecated` if the catalog marks it so, "" otherwise.
-        identifier: Its `urn:air:` identifier, "" where it has none.
+        identifier: Its `urn:air:` identifier, "" if it has none.
         url: Address of the document that describes it.
         website: Address of its website or repository, for people.
         capabilities: Names of its tools or skills.

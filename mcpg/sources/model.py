@@ -260,7 +260,7 @@ _LIKE = "looks like a tool's document, and is ignored:"
 def likeness(name: str, text: str) -> tuple[str, int] | None:
     """Return why Markdown that is not a document may be meant as one, and the line's number.
 
-    `None` for a file of another kind, or one that does not look like a document.
+    `None` for a file of another kind, or without the look of a document.
     """
     if not name.casefold().endswith(_MARKDOWN):
         return None

@@ -341,7 +341,7 @@ KINDS = (
     ArgumentKind(FILE, lambda _: True, _SourceReader.file),
 )
 """The kinds of sources in the order in which they are tried; the first that fits counts. Kinds of
-other packages are looked for where nothing has the name."""
+other packages are searched for if nothing has the name."""
 
 
 def find_kind(argument: str) -> ArgumentKind:

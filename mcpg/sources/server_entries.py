@@ -78,7 +78,7 @@ def mask_comments(text: str) -> str:
 
 
 def servers_in(value: JsonValue, environ: Mapping[str, str], place: str = "") -> JsonObject | None:
-    """Return the entries of servers by their names, `None` where a configuration has none.
+    """Return the entries of servers by their names, `None` if a configuration has none.
 
     Entries may pass on values of the *environ*ment, and the file's *place* may show the client.
     """
@@ -346,7 +346,7 @@ class OAuth:
 
 
 def find_problem(oauth: OAuth, quoted: Callable[[str], str]) -> tuple[str, str] | None:
-    """Return message and remedy where fields of *oauth* are missing or contradict each other.
+    """Return message and remedy if fields of *oauth* are missing or contradict each other.
 
     *quoted* returns the name of a field as the configuration spells it.
     """

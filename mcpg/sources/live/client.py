@@ -109,7 +109,7 @@ async def open_client(
     mode: str = AUTO,
     **options: Any,
 ) -> AsyncIterator[Client]:
-    """Open a client of the SDK, whose *options* these are.
+    """Open a client of the SDK with these *options*.
 
     Some servers of the older protocol exit at an unknown request, such as the first of
     a newer client. A program that exits before it has responded is therefore started once more, for

@@ -171,7 +171,7 @@ class ServerConnection:
 
         The *limiter* bounds how many are opened at the same time.
         """
-        # Other clients than the one that opened it also use it.
+        # Clients also use connections that another client opened.
         current_caller.set(None)
         current_session.set("")
         try:
@@ -262,7 +262,7 @@ class ServerConnection:
         The server is given the input that it requires, and a cancellation is passed on to it.
 
         Raises:
-            ServerError: There is no result.
+            ServerError: The server sends no result.
             NotProcessedError: The connection was lost before.
         """
         async with self._request(request, params) as (client, _):

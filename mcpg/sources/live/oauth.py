@@ -1,6 +1,6 @@
 """OAuth for servers at addresses: the flows of the `mcp` SDK, guarded.
 
-The guards bound where requests of a flow may go and how long they take, and describe failures.
+The guards bound the targets and the time of a flow's requests, and describe failures.
 """
 
 from __future__ import annotations
@@ -307,10 +307,10 @@ class GuardedFlow(httpx2.Auth):
         """Release the locks of the flow."""
 
     def check(self, request: httpx2.Request) -> httpx2.Response | None:
-        """Check where a request of the flow goes, and bound it.
+        """Check the target of a request of the flow, and bound it.
 
         Returns:
-            Its response where it need not be sent, `None` where it must be.
+            Its response if it need not be sent, `None` if it must be.
         """
         self.errors.current.message = None  # a server that requires a token has not failed yet
         self.check_address(str(request.url))
@@ -346,7 +346,7 @@ class GuardedFlow(httpx2.Auth):
 
 
 class GuardedOAuthProvider(GuardedFlow, OAuthClientProvider):
-    """The guards around the flows of the SDK that discover the authorisation server."""
+    """The guards around the flows of the SDK that discover the authorization server."""
 
     scope = ""
 
@@ -366,7 +366,7 @@ class GuardedOAuthProvider(GuardedFlow, OAuthClientProvider):
     def check_issuer(self) -> None:
         """Check that a configured client is sent only to its own issuer.
 
-        Where an authorisation server publishes no metadata, the SDK takes the server itself for it.
+        If an authorization server publishes no metadata, the SDK takes the server itself for it.
         """
         metadata = self.context.oauth_metadata
         issuer = str(metadata.issuer) if metadata else origin(self.context.server_url)
@@ -487,7 +487,7 @@ class StoredLogin(GuardedOAuthProvider):
     def check(self, request: httpx2.Request) -> httpx2.Response | None:
         """Check that tokens are sent only to the endpoint of the login.
 
-        The tokens of another process are returned as the authorisation server did to it.
+        The tokens of another process are returned as the authorization server did to it.
         """
         adopted, self._adopted = self._adopted, None
         if adopted is not None:

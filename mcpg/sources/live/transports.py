@@ -593,8 +593,8 @@ class PageFilter(ObjectReceiveStream[Incoming]):
     The SDK validates a page as a whole, so that a single tool without a name would have it refused.
     If a page has invalid tools, the SDK gets the others, and all of them are kept beside, so that
     the reader of manifests can report the fault of each. Invalid prompts and resources are
-    left out. An empty cursor ends a list up to the protocol of 2025-11-25, where many servers mean
-    none by it; later it is a cursor like another.
+    left out. An empty cursor ends a list up to the protocol of 2025-11-25, as many servers mean by
+    it; later it is a cursor like any other.
     """
 
     def __init__(self, incoming: Any) -> None:

@@ -183,7 +183,7 @@ class SchemaCopier:
         in_place: bool = False,
         hidden: frozenset[str] | None = None,
     ) -> JsonObject:
-        """Copy the schema *value*; an invalid one becomes one that accepts everything.
+        """Copy the schema *value*; an invalid schema becomes a schema that accepts everything.
 
         It describes the same value as the definition that is being copied if it is *in_place*.
         *hidden* has the properties that this value does not have in this direction, `None` when
@@ -458,7 +458,7 @@ class ReferenceResolver:
         self.diagnostics.append(warning(Code.SCHEMA_INCOMPLETE, message, place))
 
     def target(self, reference: str, where: str) -> JsonValue:
-        """Return what *reference* leads to, `None` where it leads nowhere."""
+        """Return the target of *reference*, `None` without one."""
         if reference in self._known:
             return self._known[reference]
         shown, found = repr(reference[:_SHOWN]), None
