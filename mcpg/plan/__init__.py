@@ -41,7 +41,7 @@ class Dependency:
         kind: `nextStep`, `provides` or `stage`.
         origin: Where it comes from: `authored`, `observed`, `schema` or `inferred`.
         weight: Strength in (0, 1].
-        mappings: What the first task provides to this one.
+        mappings: The arguments that the first task provides to this one.
     """
 
     task: str
@@ -86,7 +86,7 @@ class Task:
         id: Its name in the plan: `t1`, `t2` and so on, in the order in which tasks can run.
         summary: Its description on one line, cut if it is long.
         layer: From 0; tasks of one layer can run side by side.
-        is_prerequisite: Whether it is there for another task, and not for what the goal asks.
+        is_prerequisite: Whether it is there for another task, and not for the goal itself.
         is_destructive: Whether it deletes or overwrites.
         score: The score that a search for the goal gives it, 0 for none.
         confidence: The probability that the goal needs it, in [0, 1].
@@ -193,7 +193,7 @@ class Plan:
 
     Attributes:
         tasks: The tasks, every one after all that it depends on.
-        intents: What the goal asks for, part by part, and the tasks that answer each part.
+        intents: The goal's wishes, part by part, and the tasks that answer each part.
         missing: Arguments that only the user can give.
         filled: Arguments that the goal itself gives.
         broken: Dependencies that were left out because they closed cycles.

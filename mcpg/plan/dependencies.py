@@ -81,7 +81,7 @@ def components(nodes: Iterable[Node], edges: Iterable[tuple[Node, Node]]) -> lis
 def split_layers(
     nodes: Sequence[Node], edges: Collection[tuple[Node, Node]], rank: Callable[[Node], Any]
 ) -> list[list[Node]]:
-    """Return the *nodes* in layers: each as early as what comes before it allows, by rank within.
+    """Return the *nodes* in layers: each as early as its predecessors allow, by rank within.
 
     The edges close no cycle.
     """
@@ -114,7 +114,7 @@ def reaches(first: Node, last: Node, edges: Iterable[tuple[Node, Node]]) -> bool
 
 Pair: TypeAlias = tuple[int, int]
 
-# What a dependency weighs that only names of arguments, or kinds of operations, speak for.
+# The weight of a dependency that only names of arguments, or kinds of operations, suggest.
 _BY_HANDLE = 0.5
 _BY_STAGE = 0.05
 _INFERRED = "inferred"
@@ -251,7 +251,7 @@ def _all_links(
 def _one_giver_each(
     links: Mapping[Pair, TaskLink], surroundings: PlanContext, used: Collection[int]
 ) -> dict[Pair, TaskLink]:
-    """Return *links* in which each argument is given once: by a tool in use before any other.
+    """Return *links* that give each argument once: from a tool in use before any other.
 
     Of the others, tools that read come before tools that change. A link that only gives the same
     arguments as another is left out.

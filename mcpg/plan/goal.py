@@ -1,4 +1,4 @@
-"""What a goal asks for: its parts, and the tools that each of them may mean."""
+"""The requests of a goal: its parts, and the tools that each of them may mean."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _MARKS = re.compile(
 _ENDS = " \t\n.,?!;:"
 # The fewest meaningful words and literals of a part; a verb of an operation counts twice.
 _FEWEST_UNITS = 2
-# What points back to something that the part before names, so at the server that has it.
+# Words that point back to something in the part before, and so to the server that has it.
 _POINTERS = frozenset(
     ("it", "its", "them", "their", "there", "that", "this", "these", "those", "one")
 )
@@ -152,7 +152,7 @@ def list_matches(text: str, ranking: RankedList) -> PartMatches:
 def weigh_parts(
     goal: GoalEvidence, parts: Sequence[PartMatches], context: PlanContext, weights: Sequence[float]
 ) -> list[GoalPart]:
-    """Return what each of the *parts* of a *goal* means.
+    """Return the meaning of each of the *parts* of a *goal*.
 
     A conditional logit: McFadden, "Conditional logit analysis of qualitative choice behavior",
     Frontiers in Econometrics, 1974. Parts are likelier served by one server than by several; one

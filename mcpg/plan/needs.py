@@ -52,7 +52,7 @@ _MOST_TOLD = 300
 _MOST_REMEMBERED = 4_096
 # A server is taken to have so many tools at least, or one of two would be as rare as one of many.
 _LEAST_SIZE = 8
-# The last word of an argument that takes what identifies something.
+# The last word of an argument that takes an identifier.
 _IDENTIFIERS = frozenset(("id", "uid", "uuid", "key", "ref", "slug", "number", "token", "handle"))
 # Fainter needs are not followed.
 LEAST_NEED = 0.1
@@ -103,7 +103,7 @@ class Profile:
 
 
 def build_profile(tool: int, index: Index) -> Profile:
-    """Return what *tool* does and requires."""
+    """Return the work and the requirements of *tool*."""
     described = index.record(tool).tool
     (shares,) = index.operations([tool])
     total = sum(shares)
@@ -143,7 +143,7 @@ def _read_argument(name: str, schema: object) -> Argument:
 
 
 def likeness(one: Profile, other: Profile) -> float:
-    """Return how alike the work of two tools is, in [0, 1]: what they work on, and how."""
+    """Return how alike the work of two tools is, in [0, 1]: their objects and their kinds."""
     return _share_nouns(one, other) * fsum(map(min, one.kinds, other.kinds))
 
 
@@ -258,7 +258,7 @@ class PlanContext:
             found[last] = Needed(last, -negative, before, reason)
 
     def needs(self, tool: int, literals: Sequence[TextLiteral] = ()) -> Sequence[Needed]:
-        """Return what likely runs right before *tool*, given that *literals* fill arguments."""
+        """Return the tools that likely run right before *tool* if *literals* fill arguments."""
         names = [one.name for one in self.profile(tool).required] if literals else ()
         return self._needs(tool, frozenset(fields_filled_by(literals, names)))
 
@@ -286,9 +286,9 @@ class PlanContext:
         return sorted(found, key=lambda one: (-one.chance, one.tool))[:MOST_NEEDED]
 
     def _weigh_stated(self, tool: int, given: frozenset[str]) -> dict[int, Needed]:
-        """Return what an author, a trace or a schema puts before *tool*, and how likely it must be.
+        """Return the tools that an author, a trace or a schema puts before *tool*, with chances.
 
-        It need not be if both read, and *tool* requires nothing that it does not.
+        The chance is 0 if both read, and *tool* requires nothing that the other does not.
         """
         goal = self.profile(tool)
         asked = {one.name for one in goal.required}

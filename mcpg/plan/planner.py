@@ -90,9 +90,9 @@ def find_inputs(
     return tuple(filled), tuple(needed)
 
 
-# Matches that are looked at; steps beside them are reached by what they need.
+# Matches that are considered; other steps are reached by the needs of these.
 _MATCHES = 20
-# A task answers a part if it has this share of the likeliest tool's probability for the part.
+# A task answers a part if it has at least this share of the likeliest tool's probability.
 _ANSWERS = 0.5
 
 
@@ -127,7 +127,7 @@ def _doubt(message: str) -> Diagnostic:
 
 
 class Planner:
-    """Plans over one index; what it answers never changes."""
+    """Plans over one index; its answers never change."""
 
     def __init__(
         self,
@@ -211,7 +211,7 @@ class Planner:
             limit=request.limit,
         )
         if used:
-            # Steps that only give what the tools in use give already are left out.
+            # Steps that only give the same as the tools in use are left out.
             asked = [one.tool for one in steps if one.need is None]
             idle = needless([one.tool for one in steps], context, used, asked=asked)
             steps = [one for one in steps if one.tool not in idle]
@@ -245,7 +245,7 @@ class Planner:
         )
 
     def _rank_parts(self, request: SearchRequest, whole: RankedList) -> list[PartMatches]:
-        """Return the parts of the goal, and what a search for each finds."""
+        """Return the parts of the goal, and the result of a search for each."""
         texts = cut_goal(request.query, self._searcher.index)
         if len(texts) <= 1:
             return [PartMatches(request.query, dict(whole.primaries), whole.candidates)]
@@ -344,7 +344,7 @@ class Planner:
 
 
 def _is_prerequisite(choice: Choice) -> bool:
-    """Return whether a tool is there for another one rather than for what the goal asks."""
+    """Return whether a tool is there for another one rather than for the goal itself."""
     return choice.need is not None and choice.asked < _ANSWERS * choice.chance
 
 

@@ -29,13 +29,13 @@ _LIKE_WORK = 0.5
 _ASKED = 0.5
 # A tool that changes something with a greater probability counts as changing.
 _CHANGES = 0.5
-# So many meanings of a part are followed to what they need, if they are so likely.
+# So many meanings of a part are followed to their needs, if they are so likely.
 _MOST_MEANINGS = 8
 _LEAST_MEANING = 0.02
 
 
 class Costs(NamedTuple):
-    """What the faults of a plan cost.
+    """The costs of a plan's faults.
 
     Attributes:
         missing: A task that the goal needs is not there.
@@ -112,7 +112,7 @@ class Choice:
 
 @dataclass(slots=True)
 class _Tally:
-    """What speaks for a tool, collected over the parts of a goal."""
+    """The evidence for a tool, collected over the parts of a goal."""
 
     none: float = 1.0
     asked: tuple[float, int] = (0.0, 0)
@@ -243,7 +243,7 @@ def weigh_completeness(
 ) -> float:
     """Return the logarithm of the probability that *steps* answer all that is asked.
 
-    That is how surely they are what the part means that is in most doubt, and that none of *others*
+    That is how surely they are meant by the part that is in most doubt, and that none of *others*
     is needed.
     """
     tools = [one.tool for one in steps]

@@ -209,7 +209,7 @@ class HintsEdit:
 
     @property
     def version(self) -> str:
-        """What the file must still be when it is saved."""
+        """SHA-256 of the content that the file must still have when it is saved, "" for no file."""
         return "" if self.before is None else hashlib.sha256(self.before).hexdigest()
 
     @property
@@ -241,7 +241,7 @@ class HintsFile:
         self.path = path
 
     def edit(self, tool_id: str, hints: Hints) -> HintsEdit:
-        """Return what adding *hints* to the entry of a tool would write."""
+        """Return the effect of adding *hints* to the entry of a tool."""
         before = _read_content(self.path)
         text = decode(before, str(self.path)) if before else ""
         if text.strip():

@@ -116,7 +116,7 @@ def judge_change(
 
 
 def gate_counts(diff: CatalogueDiff, impact: Impact) -> Mapping[str, int]:
-    """Return what each of `GATES` counts."""
+    """Return the count for each of `GATES`."""
     changed = [one for one in diff.changed if one.is_itself_changed]
     removed = len(diff.removed) + sum(one.is_renamed for one in changed)
     verdicts = {

@@ -106,8 +106,8 @@ def compare(
 ) -> RankingComparison:
     """Search both engines for *query* and compare the rankings.
 
-    Tools among the first *limit* of either are compared; *asked* is what else `Engine.explain`
-    takes.
+    Tools among the first *limit* of either are compared; *asked* has further options of
+    `Engine.explain`.
     """
     before = then.explain(query, limit=MAX_LIMIT, **asked)
     after = now.explain(query, limit=MAX_LIMIT, **asked)
@@ -156,7 +156,7 @@ def _find_status(
 def feature_changes(
     then: MatchExplanation | None, now: MatchExplanation | None
 ) -> tuple[FeatureChange, ...]:
-    """Return what moved the fused score of a tool, the greatest first; unranked it has none."""
+    """Return the changes of a tool's fused score, the greatest first; unranked it has none."""
     old = {part.feature: part for part in then.contributions} if then else {}
     new = {part.feature: part for part in now.contributions} if now else {}
     changes = []
@@ -172,7 +172,7 @@ def feature_changes(
 def term_changes(
     then: MatchExplanation | None, now: MatchExplanation | None
 ) -> tuple[TermChange, ...]:
-    """Return what words of the query moved the lexical part of a tool, the greatest first."""
+    """Return how words of the query moved the lexical part of a tool, the greatest change first."""
     old, new = _by_word(then), _by_word(now)
     sides = {word: (old.get(word, 0.0), new.get(word, 0.0)) for word in {**new, **old}}
     changes = [TermChange(word, was, is_now, is_now - was) for word, (was, is_now) in sides.items()]

@@ -249,7 +249,7 @@ def _difference(
 
 
 def _effective_flags(hints: Hints) -> dict[str, bool]:
-    """Return the flags as clients take them; what only reads destroys nothing."""
+    """Return the flags as clients take them; a tool that only reads destroys nothing."""
     stated = {name: getattr(hints, name) for name in _ASSUMED}
     flags = {name: _ASSUMED[name] if flag is None else bool(flag) for name, flag in stated.items()}
     return flags | ({"destructive": False, "idempotent": True} if flags["read_only"] else {})
@@ -258,7 +258,7 @@ def _effective_flags(hints: Hints) -> dict[str, bool]:
 def _relations(
     old: ToolDocument, new: ToolDocument, pairs: Mapping[str, str], names: Mapping[str, str]
 ) -> Iterator[RelationDifference]:
-    # What calls show of an edge that was inferred before makes it another one.
+    # An inferred edge that calls have shown since counts as another edge.
     seen = EdgeOrigin.OBSERVED
     before = {
         (link.kind, pairs.get(link.target, link.target), link.origin is seen): link
@@ -322,7 +322,7 @@ class ToolChange:
 
     Attributes:
         name: The tool's `source::name`; the path for a page or a document that cannot be read.
-        fields: What changed, never empty; values are texts, cut short.
+        fields: The changes, never empty; values are texts, cut short.
     """
 
     name: str
@@ -331,7 +331,7 @@ class ToolChange:
 
 @dataclass(frozen=True, slots=True)
 class BundleDiff:
-    """What changed between two bundles.
+    """The changes between two bundles.
 
     Attributes:
         added: Tools of the new one only, as `source::name`, sorted.

@@ -174,7 +174,7 @@ _OWN_WORDS = (QueryOrigin.DESCRIPTION, QueryOrigin.EXAMPLE, QueryOrigin.ALIAS)
 
 
 class QueryEffect(StrEnum):
-    """What became of a query."""
+    """The effect of a change on a query."""
 
     LOST_FIRST = "lostFirst"
     """The tool that should be found was first, and another is now."""
@@ -223,7 +223,7 @@ class QueryImpact:
         id: Its id in the judged file, "" for a derived query.
         tools: The tools that should be found; none if nothing should be.
         is_former: Whether only the old catalogue has it, of a tool that was reworded.
-        effects: What became of it.
+        effects: The effects of the change on it.
         first_before: The first match before, "" for none.
         rank_before: The best rank of the tools that should be found, `None` beyond the first ten.
         score_before: The score of that tool, or of the first match if no tool should be found.
@@ -309,7 +309,7 @@ class _FirstMatches:
 
 
 class ImpactStudy:
-    """Compares what two catalogues find.
+    """Compares the matches of two catalogues.
 
     A score counts that falls by more than *margin*; *searching* has options of `Engine.search`.
 

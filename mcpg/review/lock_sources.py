@@ -121,7 +121,7 @@ def leave_out_unapproved(
     given = {tool.key for tool in batch.tools}
     replaced = left_out | (approved.keys() - given)
     dropped = set(find_texts(read, replaced))
-    # A server's own definition takes the place of a document that a bundle has changed.
+    # A server's own definition replaces a document that a bundle has changed.
     beside = {
         one.key
         for one in changes
@@ -182,7 +182,7 @@ def _keep_in_bundle(raw: RawFile, is_kept: Callable[[SourceDocument], bool]) -> 
 def change_diagnostics(
     changes: Iterable[LockChange], place: str, *, hides: bool
 ) -> Iterator[Diagnostic]:
-    """Report what became of the tools that differ from the lock at *place*."""
+    """Report the treatment of the tools that differ from the lock at *place*."""
     for change in changes:
         source_id, name = change.key
         is_tool = change.statement.files is None
@@ -270,7 +270,7 @@ class ReviewOutcome:
     diagnostics: tuple[Diagnostic, ...] = ()
 
     def followed_by(self, later: ReviewOutcome) -> ReviewOutcome:
-        """Return what became of tools under this review, and of those left under a *later* one."""
+        """Return the joint outcome of this review and of a *later* one of the tools left."""
         return ReviewOutcome(
             shown={**self.shown, **later.shown},
             flags={

@@ -81,7 +81,7 @@ class StdioServer(_Configured):
 
     Attributes:
         place: How messages name it; contains no secret.
-        name: The source id of its tools; `None` for what the server calls itself.
+        name: The source id of its tools; `None` for the server's own name.
         env: Environment variables beside the few that every server gets.
         cwd: The folder in which it runs, or `None` for the present one.
     """
@@ -142,7 +142,7 @@ Server = StdioServer | HttpServer
 
 
 def find_secrets(url: str, headers: Mapping[str, str]) -> tuple[str, ...]:
-    """Return what may be secret in an address and its headers, also without `Bearer` before it."""
+    """Return the possible secrets of an address and its headers, also without `Bearer` before."""
     values = tuple(headers.values())
     return (url, *secrets_in([url]), *values, *(word for one in values for word in one.split()))
 
@@ -346,7 +346,7 @@ def server_at(argument: str, live: Live) -> Server:
 
 
 def bare_address(address: str) -> str:
-    """Return the *address* without what may be secret in it: user, path and query."""
+    """Return the *address* without its possible secrets: user, path and query."""
     parts = split_address(address)
     host = parts.hostname if parts else None
     if not (parts and host):
@@ -408,8 +408,8 @@ def read_client_configuration(
 ) -> tuple[tuple[Server, ...], tuple[Diagnostic, ...]]:
     """Read the servers that a configuration names, in its order; *ask* is as in `Live`.
 
-    A server that cannot be used is reported as an error, a disabled one as information. What its
-    client does and mcpg does not is a warning.
+    An unusable server is reported as an error, a disabled one as information. Features of its
+    client that mcpg lacks are warnings.
     """
     repeated: set[str] = set()
     value = parse_configuration(text, place, repeated)
@@ -446,7 +446,7 @@ def read_client_configuration(
 
 
 def _warn_unsupported(entry: JsonValue, where: str) -> Iterator[Diagnostic]:
-    """Yield warnings of what the client of an *entry* does and mcpg does not."""
+    """Yield warnings of features that the client of an *entry* has and mcpg lacks."""
     members = entry if isinstance(entry, dict) else {}
     if members.get("envFile"):
         message = "its `envFile` is not read; write the variables into `env`"

@@ -84,7 +84,7 @@ _PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _REFERENCE = re.compile(r"\$[A-Za-z_{(]|%[A-Za-z_]\w*%|\{(?:env|file):|`")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _IS_REFERENCE = re.compile(rf"\$\{{{_VARIABLE.pattern}\}}")
-# Variables that change what a runner loads, or from where.
+# Variables that change the packages that a runner loads, or their origin.
 _OF_RUNNERS = re.compile(
     r"PATH|(?:LD|DYLD|NPM|UV|PIP|NUGET|DOTNET|DOCKER)_\w+|NODE_(?:OPTIONS|PATH)"
     r"|PYTHON(?:PATH|HOME|STARTUP|WARNINGS)|BASH_ENV",
@@ -107,7 +107,7 @@ class ClientEntry:
 
     Attributes:
         name: Its name in the configuration.
-        via: What it uses: `npm`, `pypi`, `nuget`, `oci`, or the host of an address.
+        via: Its package registry or host: `npm`, `pypi`, `nuget`, `oci`, or the host of an address.
         variables: Environment variables that the user sets, with the purpose of each.
         left_out: Names of optional inputs without a value.
     """

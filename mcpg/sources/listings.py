@@ -21,7 +21,7 @@ AGENT = "application/a2a-agent-card+json"
 SKILL = "application/agent-skills+zip"
 REGISTRY = "application/ai-registry+json"
 CATALOG = "application/ai-catalog+json"
-"""Media types of what a catalog lists (Agentic Resource Discovery 0.91)."""
+"""Media types of entries in a catalog (Agentic Resource Discovery 0.91)."""
 
 MEDIA_TYPES = {
     "application/mcp-server+json": MCP_SERVER,

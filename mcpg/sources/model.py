@@ -85,13 +85,13 @@ class SourceBatch:
 
 
 PYTHON = "python:"
-"""What a source begins with that is a Python module."""
+"""The prefix of a source that is a Python module."""
 
 CODE = "code:"
-"""What a source begins with that is a folder or file of source code."""
+"""The prefix of a source that is a folder or file of source code."""
 
 SKILLS, SKILL_FILE = "skills:", "SKILL.md"
-"""What a source begins with that is a folder of skills, and the file that makes one a skill."""
+"""The prefix of a source that is a folder of skills, and the file that makes a skill."""
 
 _MARKDOWN = (".md", ".markdown", ".mdx")
 _TEXT = (".txt", ".text")
@@ -439,7 +439,7 @@ class ServerListing:
 
     Attributes:
         has_answered: Whether it listed its tools, even if it has none.
-        name: What it calls itself, "" for nothing; values of its configuration are hidden.
+        name: Its own name, "" for none; values of its configuration are hidden.
         protocol: The version of the protocol that it speaks, "" if it did not answer.
         noise: The first line on its standard output that was not a message, and their number.
     """

@@ -265,7 +265,7 @@ class _SourceReader:
         return self.live
 
     def folder(self, argument: str) -> Iterator[SourceBatch]:
-        """Read the files of a folder; what cannot be used becomes a diagnostic."""
+        """Read the files of a folder; an unusable file becomes a diagnostic."""
         files, noticed = walk_folder(argument)
         failed = tuple(FailedSource(item.place or "") for item in noticed if is_failure(item))
         yield SourceBatch(diagnostics=noticed, failed=failed, sources=len(failed))
@@ -322,7 +322,7 @@ FOLDER, FILE = "folder", "file"
 
 @dataclass(frozen=True, slots=True)
 class ArgumentKind:
-    """A kind of what names a source: a test for an argument of it, and its reader."""
+    """A kind of arguments that name sources: a test for it, and its reader."""
 
     name: str
     test: Callable[[str], bool]

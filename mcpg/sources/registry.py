@@ -290,7 +290,7 @@ def _stem(path: PurePath) -> str:
 
 
 SourceLike: TypeAlias = Source | str | os.PathLike[str]
-"""What a gateway takes for a source: a path is opened."""
+"""The sources that a gateway accepts: a path is opened."""
 
 _STDIN = "-"
 _HEADER = "--header"
@@ -402,7 +402,7 @@ class SourceCollector:
         trust_hints: bool = False,
         sessions: SessionSetting | None = None,
     ) -> None:
-        """Add what *argument* names; see `open_sources`."""
+        """Add the sources that *argument* names; see `open_sources`."""
         found = len(self._found)
         kind = find_kind(argument).name
         self._add_named(argument, kind, source_id, timeout, addressing)

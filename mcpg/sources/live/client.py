@@ -233,7 +233,7 @@ def describe_timeout(errors: TransportErrors, seconds: float) -> str:
 
 
 def find_causes(fault: BaseException) -> Iterator[BaseException]:
-    """Yield what *fault* consists of, itself unless it is a group."""
+    """Yield the parts of *fault*, itself unless it is a group."""
     if isinstance(fault, BaseExceptionGroup):
         for one in fault.exceptions:
             yield from find_causes(one)

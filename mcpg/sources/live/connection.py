@@ -171,7 +171,7 @@ class ServerConnection:
 
         The *limiter* bounds how many are opened at the same time.
         """
-        # Clients also use connections that another client opened.
+        # Other clients than the opener also use the connection.
         current_caller.set(None)
         current_session.set("")
         try:

@@ -17,7 +17,7 @@ from mcpg.sources.client_config import Server, StdioServer
 from mcpg.sources.live.requests import redact
 
 SUFFIX = ".tools"
-"""What the names of the files end with."""
+"""The ending of the files' names."""
 
 MARK = b"mcpgtool"
 """How the files begin."""

@@ -268,7 +268,7 @@ class MessageOrigin:
 
 
 class Host(Protocol):
-    """What serves the requests and receives the notifications of servers."""
+    """The host that serves the requests and receives the notifications of servers."""
 
     @property
     def has_many(self) -> bool:

@@ -1,4 +1,4 @@
-"""What a server asks and announces: requests of its own, tasks, and changes subscribed to."""
+"""Requests and announcements of servers: their own requests, tasks, and subscribed changes."""
 
 from __future__ import annotations
 

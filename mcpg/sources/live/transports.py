@@ -118,7 +118,7 @@ _LISTS = {
     "resourceTemplates": "resources/templates/list",
     "prompts": "prompts/list",
 }
-# What a page needs beside its items, in any version of the protocol.
+# The members that a page needs beside its items, in any version of the protocol.
 _PAGE = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
 
 _LOGGERS = ("mcp.client", "mcp.os", "mcp.shared", "httpx2", "httpcore2")

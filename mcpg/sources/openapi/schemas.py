@@ -70,7 +70,7 @@ def plain_keywords(value: JsonObject) -> JsonObject:
 
 
 def weight(kept: JsonObject) -> int:
-    """Return what *kept* adds to a schema, in sub-schemas of ordinary size."""
+    """Return the size that *kept* adds to a schema, in sub-schemas of ordinary size."""
     values = kept.get("enum")
     named = values if isinstance(values, list) else []
     texts = (kept.get(key) for key in (*_TEXTS, "const"))
@@ -78,7 +78,7 @@ def weight(kept: JsonObject) -> int:
 
 
 def weight_of_texts(texts: Iterable[JsonValue]) -> int:
-    """Return what long texts add to a schema, in sub-schemas of ordinary size."""
+    """Return the size that long texts add to a schema, in sub-schemas of ordinary size."""
     return sum(len(text) // _ORDINARY for text in texts if isinstance(text, str))
 
 
@@ -122,7 +122,7 @@ def _values(value: JsonObject) -> JsonObject:
 
 @dataclass(slots=True)
 class CopyBudget:
-    """How much may still be copied, and what the copies refer to.
+    """How much may still be copied, and the references of the copies.
 
     Attributes:
         left: Sub-schemas that may still be copied; below 0, the rest is left out.
@@ -138,7 +138,7 @@ class CopyBudget:
 
 @dataclass(frozen=True, slots=True)
 class _CopiedDefinition:
-    """A copied definition, what it weighs, and what it refers to."""
+    """A copied definition, its size, and its references."""
 
     schema: JsonObject
     weight: int
