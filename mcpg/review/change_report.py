@@ -1,4 +1,4 @@
-"""The report of a change of a catalogue: differences, their effect on searches, and gates."""
+"""The report of a change of a catalog: differences, their effect on searches, and gates."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class LimitGate:
 
 @dataclass(frozen=True, slots=True)
 class CatalogSide:
-    """One of the two catalogues."""
+    """One of the two catalogs."""
 
     path: str
     tools: int
@@ -66,7 +66,7 @@ class CatalogSide:
 
 @dataclass(frozen=True, slots=True)
 class ChangeReport:
-    """A change of a catalogue.
+    """A change of a catalog.
 
     Attributes:
         gates: The requested limits.

@@ -1,4 +1,4 @@
-"""Comparison: one query asked of two catalogues, and the reasons why tools moved."""
+"""Comparison: one query asked of two catalogs, and the reasons why tools moved."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from mcpg.search.trace import Explanation, MatchExplanation, QueryWord
 from mcpg.values import DECIMALS
 
 RANKED, UNRANKED, DISABLED, ABSENT = "ranked", "unranked", "disabled", "absent"
-"""The status of a tool in one catalogue: among the first 50; not among them; off by default and
-not requested; not in the catalogue at all."""
+"""The status of a tool in one catalog: among the first 50; not among them; off by default and
+not requested; not in the catalog at all."""
 
 
 @dataclass(frozen=True, slots=True)
 class FeatureChange:
-    """One feature of a tool in both catalogues.
+    """One feature of a tool in both catalogs.
 
     Attributes:
         feature: Its name; a feature that one of the models does not have is 0 there.
-        then: Its contribution to the fused score in the first catalogue.
+        then: Its contribution to the fused score in the first catalog.
         now: The same in the second.
         delta: `now - then`; over all features of a tool they sum to the fused score's.
         by_weight: The part of *delta* that comes from another weight in the model; the rest comes
@@ -38,7 +38,7 @@ class FeatureChange:
 
 @dataclass(frozen=True, slots=True)
 class TermChange:
-    """The contribution of one word of the query to a tool in both catalogues."""
+    """The contribution of one word of the query to a tool in both catalogs."""
 
     query: str
     then: float
@@ -48,10 +48,10 @@ class TermChange:
 
 @dataclass(frozen=True, slots=True)
 class ToolChange:
-    """One tool in both catalogues.
+    """One tool in both catalogs.
 
     Attributes:
-        tool_id: Its id in the second catalogue, or in the first if the second lacks it.
+        tool_id: Its id in the second catalog, or in the first if the second lacks it.
         status_then: Its status in the first: `RANKED`, `UNRANKED`, `DISABLED` or `ABSENT`.
         then: The explanation of its rank in the first, `None` unless ranked.
         features: Changes of its fused score, the greatest first; of tools ranked in both.
@@ -83,10 +83,10 @@ class WordChange:
 
 @dataclass(frozen=True, slots=True)
 class RankingComparison:
-    """One query in two catalogues.
+    """One query in two catalogs.
 
     Attributes:
-        then: The explanation from the first catalogue, with all that is ranked.
+        then: The explanation from the first catalog, with all that is ranked.
         tools: The tools among the first few of either, in the second's order, then the first's.
         words: The words that became something else, or are found in another number of tools.
     """

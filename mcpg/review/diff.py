@@ -67,7 +67,7 @@ class FieldDifference:
 
 @dataclass(frozen=True, slots=True)
 class RelationDifference:
-    """A relation that one of the catalogues has.
+    """A relation that one of the catalogs has.
 
     Attributes:
         kind: `related`, `nextStep` or `GROUP`.
@@ -85,7 +85,7 @@ class RelationDifference:
 
 @dataclass(frozen=True, slots=True)
 class ToolDifference:
-    """A tool of both catalogues that is not the same in them.
+    """A tool of both catalogs that is not the same in them.
 
     Attributes:
         fields: The fields that differ, schemas aside.
@@ -119,7 +119,7 @@ class ToolDifference:
 
 @dataclass(frozen=True, slots=True)
 class CatalogueDiff:
-    """The changes between two catalogues.
+    """The changes between two catalogs.
 
     Attributes:
         added: Tools of the new one only, in order of id.
@@ -143,7 +143,7 @@ class CatalogueDiff:
 def compare_catalogues(
     before: Mapping[str, ToolDocument], after: Mapping[str, ToolDocument]
 ) -> CatalogueDiff:
-    """Compare the documents of two catalogues, each by tool id.
+    """Compare the documents of two catalogs, each by tool id.
 
     Documents with one URI, or else with one tool id, are of the same tool. Of the others, a tool
     that is gone and a new one are the same tool under another name, or at another source, if
@@ -175,7 +175,7 @@ def compare_catalogues(
 def compare_items(
     before: Sequence[ToolDocument], after: Sequence[ToolDocument]
 ) -> tuple[LockChange, ...]:
-    """Return how items other than tools differ between the pages of two catalogues."""
+    """Return how items other than tools differ between the pages of two catalogs."""
     old, new = (tuple(map(state_item, list_item_contents(pages))) for pages in (before, after))
     return lock_changes(ApprovedTools(old), new)
 

@@ -44,12 +44,12 @@ _NO_CONTEXT: _Context = ((), ())
 
 @dataclass(frozen=True, slots=True)
 class ImpactQuery:
-    """A query for both catalogues: a judged one, or a text that should find a tool.
+    """A query for both catalogs: a judged one, or a text that should find a tool.
 
     Attributes:
         tools: Ids of the tools that should be found, as in `QueryImpact`.
         is_former: See `QueryImpact`.
-        context: Ids of the tools in use, in the old catalogue and in the new one.
+        context: Ids of the tools in use, in the old catalog and in the new one.
     """
 
     text: str
@@ -157,7 +157,7 @@ TOP = 5
 """How many matches a model is usually shown."""
 
 DEFAULT_SAMPLE = 1_000
-"""The most queries that are derived from the catalogues, unless the caller sets another number."""
+"""The most queries that are derived from the catalogs, unless the caller sets another number."""
 
 DEFAULT_MARGIN = 0.1
 """The least fall of a score that is reported if it crosses no threshold."""
@@ -217,12 +217,12 @@ class RankChange:
 class QueryImpact:
     """A query that is answered otherwise than before.
 
-    Tools are named by their ids in the new catalogue, or the old one if they are gone.
+    Tools are named by their ids in the new catalog, or the old one if they are gone.
 
     Attributes:
         id: Its id in the judged file, "" for a derived query.
         tools: The tools that should be found; none if nothing should be.
-        is_former: Whether only the old catalogue has it, of a tool that was reworded.
+        is_former: Whether only the old catalog has it, of a tool that was reworded.
         effects: The effects of the change on it.
         first_before: The first match before, "" for none.
         rank_before: The best rank of the tools that should be found, `None` beyond the first ten.
@@ -257,7 +257,7 @@ class UnreachableTool:
         tool: Its id.
         query: The first of its texts, usually the first sentence of its description.
         hidden_by: The tool that is first for it, "" if there is none.
-        is_new: Whether the old catalogue lacks the tool.
+        is_new: Whether the old catalog lacks the tool.
     """
 
     tool: str
@@ -272,8 +272,8 @@ class Impact:
 
     Attributes:
         judged: How many judged queries were searched.
-        derived: How many queries of the catalogues were searched.
-        derivable: How many queries the catalogues have.
+        derived: How many queries of the catalogs were searched.
+        derivable: How many queries the catalogs have.
         queries: Those that are answered otherwise: the worst first.
         unreachable: Tools that became unreachable, in order of id.
     """
@@ -292,7 +292,7 @@ class Impact:
 
 @dataclass(frozen=True, slots=True)
 class _FirstMatches:
-    """The first matches of a search, by ids of the new catalogue."""
+    """The first matches of a search, by ids of the new catalog."""
 
     ids: tuple[str, ...]
     scores: tuple[float, ...]
@@ -309,7 +309,7 @@ class _FirstMatches:
 
 
 class ImpactStudy:
-    """Compares the matches of two catalogues.
+    """Compares the matches of two catalogs.
 
     A score counts that falls by more than *margin*; *searching* has options of `Engine.search`.
 
@@ -348,10 +348,10 @@ class ImpactStudy:
         sample: int = DEFAULT_SAMPLE,
         tell: Callable[[int, int], None] = lambda *_: None,
     ) -> Impact:
-        """Search both catalogues and return the changes.
+        """Search both catalogs and return the changes.
 
         Raises:
-            InputError: The judged queries name tools, but none of either catalogue.
+            InputError: The judged queries name tools, but none of either catalog.
         """
         judged = self._resolve_judgements(judgements) if judgements else ()
         wordings = self._wordings() if sample else ()
@@ -413,9 +413,9 @@ class ImpactStudy:
         return tuple(queries)
 
     def _wordings(self) -> tuple[ImpactQuery, ...]:
-        """Return the texts of the new catalogue, and texts that tools no longer have.
+        """Return the texts of the new catalog, and texts that tools no longer have.
 
-        A text of the old catalogue belongs to the tools that had it there: a tool that copies it
+        A text of the old catalog belongs to the tools that had it there: a tool that copies it
         may take queries away from them.
         """
         offered = self._list_searchable()
@@ -430,12 +430,12 @@ class ImpactStudy:
         return (*found, *(replace(one, is_former=True) for one in former.values()))
 
     def _list_searchable(self) -> Mapping[str, ToolDocument]:
-        """Return the tools that searches of the new catalogue may find, by id."""
+        """Return the tools that searches of the new catalog may find, by id."""
         every = self._searching.get("include_disabled")
         return {name: one for name, one in self._now.items() if every or one.tool.enabled}
 
     def _search(self, asked: ImpactQuery) -> tuple[_FirstMatches, _FirstMatches]:
-        """Return the matches of both catalogues, by ids of the new one."""
+        """Return the matches of both catalogs, by ids of the new one."""
         key = asked.text, asked.context
         if key not in self._found:
             before, after = (

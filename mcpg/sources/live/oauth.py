@@ -402,8 +402,8 @@ def configured_client(oauth: OAuth, url: str) -> OAuthClientInformationFull | No
 class StoredLogin(GuardedOAuthProvider):
     """Uses the login of a file, renews it without the user, and stores the renewed tokens.
 
-    What the SDK keeps from one process to the next is not enough to renew a token: neither the time it
-    expires nor the address that renews it. Both are in the file and put back.
+    The SDK does not keep enough from one process to the next to renew a token: neither the time
+    it expires nor the address that renews it. Both are in the file and put back.
     """
 
     def __init__(
