@@ -48,9 +48,9 @@ _NO_HINTS = Hints()
 def collect_statements(assembly: Assembly) -> tuple[ToolStatement, ...]:
     """Return the statements of the sources of *assembly* about each tool.
 
-    A document defines its tool if no manifest or server does, and a bundle by the definition
-    that it carries beside a document. Documents of a bundle are also statements, and so are
-    documents of people if there is nothing else.
+    A document defines its tool if no manifest or server does; a document of a bundle does not
+    if the bundle carries a definition beside it, which counts instead. Documents of a bundle
+    are also statements, and so are documents of people if there is nothing else.
     """
     given = {tool.key for tool in assembly.given}
     # Hints from hints files for tools that have documents, which may repeat them.

@@ -371,7 +371,7 @@ class ServerConnection:
                 raise NotProcessedError
             with self._errors.of_request() as errors, self._questions.during(request):
                 try:
-                    # Servers of the older versions give out no state to repeat a request with; the
+                    # Servers of the older versions give no state for repeating a request; the
                     # host did, and has forgotten it: the request would run twice.
                     if self.is_older and "requestState" in (params or {}):
                         raise MCPError(mcp_types.INVALID_PARAMS, _UNKNOWN_STATE)  # noqa: TRY301

@@ -205,7 +205,7 @@ class Callback:
         return self._answer
 
     def visit(self, target: str) -> int:
-        """Take the target of a request, and return the HTTP status of the response.
+        """Accept the target of a request, and return the HTTP status of the response.
 
         Only the first visit with a `state` counts; the SDK verifies that it is ours.
         """
