@@ -211,7 +211,7 @@ _HINTS = dict(
 
 
 class OnChange(StrEnum):
-    """The treatment of a tool if its source changes its definition after a graph's review."""
+    """What becomes of a tool whose source changes its definition after the review of a graph."""
 
     WARN = "warn"
     """It is reported, and described with the reviewed text."""

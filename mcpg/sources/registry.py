@@ -192,11 +192,11 @@ class SessionScope(StrEnum):
     """Who shares a connection to a server."""
 
     CLIENT = "client"
-    """Not shared: each client session has its own."""
+    """Nobody: each client session has its own."""
     SHARED = "shared"
     """All clients."""
     TRANSPORT = "transport"
-    """All clients, unless the protocol shows that the server separates them by connection."""
+    """All clients, unless the protocol shows that the server tells them apart by connection."""
 
 
 @dataclass(frozen=True, slots=True)
