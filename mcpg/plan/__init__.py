@@ -14,7 +14,7 @@ from mcpg.text.markup import plan_html
 from mcpg.values import empty_as_null, round_shown_score, score_text, to_json
 
 DOUBTFUL = 0.25
-"""A plan is reported as doubtful where less surely nothing is missing, or every task belongs."""
+"""A plan is reported as doubtful if less surely nothing is missing, or every task belongs."""
 
 STAGE = "stage"
 """The kind of a dependency that only the kinds of operations speak for."""
@@ -25,7 +25,7 @@ class Mapping:
     """An argument of a task that an earlier task provides.
 
     Attributes:
-        field: Its output field; "" where its schema does not say.
+        field: Its output field; "" if its schema does not specify it.
     """
 
     task: str
@@ -41,7 +41,7 @@ class Dependency:
         kind: `nextStep`, `provides` or `stage`.
         origin: Where it comes from: `authored`, `observed`, `schema` or `inferred`.
         weight: Strength in (0, 1].
-        mappings: What the first task provides to this one.
+        mappings: The arguments that the first task provides to this one.
     """
 
     task: str
@@ -70,7 +70,7 @@ class ProvidedInput:
     """An argument of a task that a tool in use provides.
 
     Attributes:
-        field: Its output field; "" where its schema does not say.
+        field: Its output field; "" if its schema does not specify it.
     """
 
     tool_id: str
@@ -84,9 +84,9 @@ class Task:
 
     Attributes:
         id: Its name in the plan: `t1`, `t2` and so on, in the order in which tasks can run.
-        summary: Its description on one line, cut where it is long.
+        summary: Its description on one line, cut if it is long.
         layer: From 0; tasks of one layer can run side by side.
-        is_prerequisite: Whether it is there for another task, and not for what the goal asks.
+        is_prerequisite: Whether it is there for another task, and not for the goal itself.
         is_destructive: Whether it deletes or overwrites.
         score: The score that a search for the goal gives it, 0 for none.
         confidence: The probability that the goal needs it, in [0, 1].
@@ -155,8 +155,8 @@ class MissingInput:
     """A required argument that no earlier task provides and no literal of the goal fills.
 
     Attributes:
-        type: Its JSON type, "" where the schema does not say.
-        description: What the schema says of it, on one line.
+        type: Its JSON type, "" if the schema has none.
+        description: Its description in the schema, on one line.
     """
 
     argument: str
@@ -193,7 +193,7 @@ class Plan:
 
     Attributes:
         tasks: The tasks, every one after all that it depends on.
-        intents: What the goal asks for, part by part, and the tasks that answer each part.
+        intents: The goal's wishes, part by part, and the tasks that answer each part.
         missing: Arguments that only the user can give.
         filled: Arguments that the goal itself gives.
         broken: Dependencies that were left out because they closed cycles.
@@ -263,7 +263,7 @@ class Intent:
     Attributes:
         tasks: The tasks that answer it best.
         confidence: The probability that it means the likeliest of them, in [0, 1].
-        reason: Why its first match is no task; "" where it is one.
+        reason: Why its first match is not a task; "" if it is one.
     """
 
     text: str

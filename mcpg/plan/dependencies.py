@@ -1,4 +1,4 @@
-"""What the tasks of a plan depend on, and what their arguments are filled by."""
+"""The dependencies of a plan's tasks, and the sources of their arguments."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def acyclic(
 ) -> tuple[dict[tuple[Node, Node], float], list[tuple[Node, Node]]]:
     """Return the weighed *edges* without those that close cycles, and these.
 
-    Of each strongly connected component the weakest edge goes, until there is none of several
-    nodes. Of equally weak edges the one goes whose nodes *rank* last; no two have the same rank.
+    Of each strongly connected component the weakest edge goes, until each has one
+    node. Of equally weak edges, the edge goes with nodes that *rank* last; ranks are unique.
     """
     kept = {pair: weight for pair, weight in edges.items() if pair[0] != pair[1]}
     broken: list[tuple[Node, Node]] = []
@@ -52,7 +52,7 @@ def components(nodes: Iterable[Node], edges: Iterable[tuple[Node, Node]]) -> lis
     numbers: dict[Node, int] = {}
     waiting: dict[Node, None] = {}
     found: list[list[Node]] = []
-    # The walk begins above all nodes, at one that is in no component.
+    # The walk begins above all nodes, at a node outside of all components.
     lowest: dict[Node | None, int] = {None: -1}
     walk: list[tuple[Node | None, Iterator[Node]]] = [(None, iter(following))]
     while walk:
@@ -81,7 +81,7 @@ def components(nodes: Iterable[Node], edges: Iterable[tuple[Node, Node]]) -> lis
 def split_layers(
     nodes: Sequence[Node], edges: Collection[tuple[Node, Node]], rank: Callable[[Node], Any]
 ) -> list[list[Node]]:
-    """Return the *nodes* in layers: each as early as what comes before it allows, by rank within.
+    """Return the *nodes* in layers: each as early as its predecessors allow, by rank within.
 
     The edges close no cycle.
     """
@@ -114,13 +114,13 @@ def reaches(first: Node, last: Node, edges: Iterable[tuple[Node, Node]]) -> bool
 
 Pair: TypeAlias = tuple[int, int]
 
-# What a dependency weighs that only names of arguments, or kinds of operations, speak for.
+# The weight of a dependency that only names of arguments, or kinds of operations, suggest.
 _BY_HANDLE = 0.5
 _BY_STAGE = 0.05
 _INFERRED = "inferred"
 _BY_SCHEMA = AUTHORITY.index("schema")
 UNEXPLAINED = "its document names this as a next step"
-"""The reason of an edge whose document states none."""
+"""The reason of an edge if its document has none."""
 
 _SURELY = 0.5
 
@@ -133,7 +133,7 @@ class TaskLink:
         kind: `nextStep`, `provides` or `stage`.
         weight: Strength in (0, 1].
         reason: Why, for people.
-        fields: Output fields of the first, "" where they are not known, and the arguments of the
+        fields: Output fields of the first, "" if they are unknown, and the arguments of the
             other that they fill.
     """
 
@@ -146,12 +146,12 @@ class TaskLink:
 
 @dataclass(frozen=True, slots=True)
 class TaskOrder:
-    """Why which tools run before which others.
+    """The order of tools, with reasons.
 
     Attributes:
-        links: What depends on what, by the tool that runs first and the one that runs after it.
-        broken: What closed a cycle.
-        given: What the tools in use lead to, by tool in use and tool.
+        links: Dependencies, by the tool that runs first and the tool that runs after it.
+        broken: The links that closed a cycle.
+        given: The links from tools in use, by tool in use and tool.
     """
 
     links: dict[Pair, TaskLink]
@@ -162,9 +162,9 @@ class TaskOrder:
 def dependencies(
     tools: Sequence[int], surroundings: PlanContext, used: Collection[int] = ()
 ) -> TaskOrder:
-    """Return why which of the *tools* run before which others, given that those *used* have run.
+    """Return the order of *tools*, with reasons, given that those *used* have run.
 
-    What is stated counts before what is inferred: it breaks last where they form a cycle.
+    Links of all other origins count before inferred ones: they break last in a cycle.
     """
     every_tool, used = (*tools, *used), frozenset(used)
     every = _all_links(every_tool, surroundings, used)
@@ -179,8 +179,8 @@ def dependencies(
     )
     removed = [(pair, links[pair]) for pair in broken]
     links = {pair: links[pair] for pair in kept}
-    # Tools that read come before those of their server that delete, where that closes no cycle:
-    # what somebody says of their order counts more.
+    # Tools that read come before tools of their server that delete, unless links already
+    # order the two.
     profiles = {tool: surroundings.profile(tool) for tool in tools}
     for tool, one in product(tools, tools):
         if (
@@ -201,10 +201,10 @@ def needless(
     *,
     asked: Collection[int],
 ) -> set[int]:
-    """Return those of *tools* that only give to others what is known from the tools in use.
+    """Return the *tools* that only give others values known from the tools in use.
 
-    That is what these provide, and what arguments they themselves were called with.
-    What is *asked* for is never needless, nor is what an author states, or traces show.
+    Known are the results of the tools in use, and the arguments of their calls.
+    Tools that are *asked* for, that an author names, or that traces show are never needless.
     """
     every_tool, used = (*tools, *used), frozenset(used)
     links = _all_links(every_tool, surroundings, used)
@@ -240,7 +240,7 @@ def _all_links(
         *_iter_stated_links(tools, surroundings),
         *_iter_handle_links(tools, surroundings, used),
     ):
-        # The link with more standing counts, with the fields of both.
+        # The link of higher rank counts, with the fields of both.
         held = links.get(pair, link)
         filled = {argument for _, argument in held.fields}
         further = [field for field in link.fields if field[1] not in filled]
@@ -251,10 +251,10 @@ def _all_links(
 def _one_giver_each(
     links: Mapping[Pair, TaskLink], surroundings: PlanContext, used: Collection[int]
 ) -> dict[Pair, TaskLink]:
-    """Return *links* in which each argument is given once: by a tool in use before any other.
+    """Return *links* that give each argument once: from a tool in use before any other.
 
-    Of the others, what reads comes before what changes. What only gives what another one gives is
-    left out.
+    Of the others, tools that read come before tools that change. A link that only gives the same
+    arguments as another is left out.
     """
     givers: dict[tuple[int, str], list[Pair]] = {}
     for pair, link in links.items():
@@ -307,9 +307,9 @@ def _iter_stated_links(
 def _iter_handle_links(
     tools: Sequence[int], surroundings: PlanContext, used: Collection[int]
 ) -> Iterator[tuple[Pair, TaskLink]]:
-    """Yield who names what the arguments of another tool of its server ask for.
+    """Yield the tools that are named after the arguments of another tool of their server.
 
-    Of several one in use counts, or the one that comes first by its kind of work: a list before a
+    Of several, the tool in use counts, or the first by its kind of work: a list before a
     single read.
     """
     profiles = {tool: surroundings.profile(tool) for tool in tools}

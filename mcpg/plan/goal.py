@@ -1,4 +1,4 @@
-"""What a goal asks for: its parts, and the tools that each of them may mean."""
+"""The requests of a goal: its parts, and the tools that each of them may mean."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ _MARKS = re.compile(
     re.IGNORECASE,
 )
 _ENDS = " \t\n.,?!;:"
-# A part has so many words and literals that tell something, a verb of an operation counting twice.
+# The fewest meaningful words and literals of a part; a verb of an operation counts twice.
 _FEWEST_UNITS = 2
-# What points back to something that the part before names, so at the server that has it.
+# Words that point back to something in the part before, and so to the server that has it.
 _POINTERS = frozenset(
     ("it", "its", "them", "their", "there", "that", "this", "these", "those", "one")
 )
@@ -46,7 +46,7 @@ _POINTERS = frozenset(
 _AS_SURE = 0.6
 # A server that other parts hardly mean may still serve one.
 _LEAST_SHARE = 0.02
-# The score that stands for that of a tool which a search does not find.
+# The score of a tool which a search does not find.
 _LEAST_SCORE = 0.002
 
 
@@ -54,9 +54,9 @@ class GoalPart(NamedTuple):
     """A part of a goal.
 
     Attributes:
-        text: Its words, as they stand in the goal.
+        text: Its words, as the goal has them.
         asked: The probability that the part means each tool, the likeliest first.
-        best: The tool that a search for the part finds first, and its score; `None` without any.
+        best: The first match of a search for the part, and its score; `None` without any.
     """
 
     text: str
@@ -65,11 +65,11 @@ class GoalPart(NamedTuple):
 
 
 class PartMatches(NamedTuple):
-    """What a search for a part of a goal finds.
+    """The result of a search for a part of a goal.
 
     Attributes:
-        scores: Those of its matches, best first.
-        candidates: The features of all tools that were looked at.
+        scores: The scores of its matches, best first.
+        candidates: The features of all tools that were considered.
     """
 
     text: str
@@ -78,10 +78,10 @@ class PartMatches(NamedTuple):
 
 
 class GoalEvidence(NamedTuple):
-    """What a goal as a whole tells of the tools that it needs.
+    """The evidence of a whole goal for the tools that it needs.
 
     Attributes:
-        scores: Those of the matches of a search for it, best first.
+        scores: The scores of the matches of a search for it, best first.
         sources: The probability that it means any tool of a source.
         takers: How rare it is that a source takes one of its literals, in [0, 1].
         named: The sources that it names.
@@ -96,8 +96,8 @@ class GoalEvidence(NamedTuple):
 def cut_goal(goal: str, index: Index) -> list[str]:
     """Return the parts of *goal* that may be wishes of their own, in order.
 
-    It is cut at punctuation and at conjunctions, outside of its literals. What is too short to be a
-    wish belongs to the part before it, or at the beginning to the one after it.
+    It is cut at punctuation and at conjunctions, outside of its literals. A piece too short to be a
+    wish belongs to the part before it, or at the beginning to the part after it.
     """
     literals = find_literals(goal)
     pieces, start = [], 0
@@ -122,7 +122,7 @@ def cut_goal(goal: str, index: Index) -> list[str]:
 
 
 def _count_units(text: str, index: Index) -> int:
-    """Return how many words and literals of *text* tell something; a verb first counts twice."""
+    """Return how many words and literals of *text* have meaning; a verb first counts twice."""
     literals = find_literals(text)
     blank = blank_literals(text, literals)
     spoken = [one.text for one in iter_words(blank) if not one.is_compound]
@@ -142,7 +142,7 @@ def logit(probability: float) -> float:
 def list_matches(text: str, ranking: RankedList) -> PartMatches:
     """Return the matches of a part of a goal.
 
-    There are none where no tool has a word of the part, or a related one: then all of them answer
+    There are none if no tool has a word of the part, or a related one: then all of them answer
     the rest of the goal, which is the context of the search.
     """
     is_served = any(one.coverage or one.related for one in ranking.candidates)
@@ -152,7 +152,7 @@ def list_matches(text: str, ranking: RankedList) -> PartMatches:
 def weigh_parts(
     goal: GoalEvidence, parts: Sequence[PartMatches], context: PlanContext, weights: Sequence[float]
 ) -> list[GoalPart]:
-    """Return what each of the *parts* of a *goal* means.
+    """Return the meaning of each of the *parts* of a *goal*.
 
     A conditional logit: McFadden, "Conditional logit analysis of qualitative choice behavior",
     Frontiers in Econometrics, 1974. Parts are likelier served by one server than by several; one
@@ -172,7 +172,7 @@ def weigh_parts(
             near = chances[place - 1 if place else 1]
             if near and not _POINTERS.isdisjoint(one.text for one in iter_words(text)):
                 asked = chances[place] = _follow_source(asked, near, context.index)
-        # A part may mean several tools: those of which a search for it is as confident.
+        # A part may mean several tools: all of which a search for it is as confident.
         least = max(LOW_CONFIDENCE, _AS_SURE * max(scores.values(), default=0.0))
         sure = {tool: score for tool, score in scores.items() if score >= least}
         meant = {tool: max(chance, sure.get(tool, 0.0)) for tool, chance in asked.items()}
@@ -182,7 +182,7 @@ def weigh_parts(
 
 
 def weigh_goal(goal: str, ranking: RankedList, index: Index) -> GoalEvidence:
-    """Return what *goal* as a whole, with the *ranking* of a search for it, tells of its tools."""
+    """Return the evidence of the whole *goal*, with the *ranking* of a search for it."""
     scores = dict(ranking.primaries)
     none: dict[str, float] = {}
     for tool, score in scores.items():
@@ -221,12 +221,12 @@ def find_named_sources(goal: str, index: Index) -> frozenset[str]:
 def list_asked_inputs(
     part: PartMatches, goal: GoalEvidence, context: PlanContext
 ) -> dict[int, tuple[float, ...]]:
-    """Return what each of `ASKED_INPUTS` is for each tool that a search finds.
+    """Return the value of each of `ASKED_INPUTS` for each tool that a search finds.
 
     The inputs are the logit of its score for the part; the inverse of its rank there; the logit of
     the probability that the goal means any tool of its source; how rare it is that a source takes a
     literal of the goal; whether the goal names the source, or only another one; how well it does
-    the kind of operation that is asked for, and answers a question; how near its meaning is; and
+    the requested kind of operation, and answers a question; how near its meaning is; and
     how surely it changes something.
     """
     index = context.index
@@ -265,7 +265,7 @@ def _share_out(inputs: Mapping[int, Sequence[float]], weights: Sequence[float]) 
 def _follow_source(
     asked: Mapping[int, float], near: Mapping[int, float], index: Index
 ) -> dict[int, float]:
-    """Return what is *asked*, each tool as likely as its source is among the tools *near*."""
+    """Return the tools *asked*, each as likely as its source is among the tools *near*."""
     sources: dict[str, float] = {}
     for tool, chance in near.items():
         source = index.source_id(tool)

@@ -1,7 +1,7 @@
-"""What each tool needs: which tools of its server run before it, and how likely.
+"""The needs of each tool: which tools of its server run before it, and how likely.
 
-An author or a trace states it, or a schema: then it is believed. Otherwise a logistic regression
-weighs what the arguments of a tool name, and which tools are named after that.
+Needs that come from an author, a trace or a schema are believed. Otherwise a logistic regression
+weighs the nouns in a tool's arguments, and which tools are named after them.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _MOST_TOLD = 300
 _MOST_REMEMBERED = 4_096
 # A server is taken to have so many tools at least, or one of two would be as rare as one of many.
 _LEAST_SIZE = 8
-# The last word of an argument that takes what identifies something.
+# The last word of an argument that takes an identifier.
 _IDENTIFIERS = frozenset(("id", "uid", "uuid", "key", "ref", "slug", "number", "token", "handle"))
 # Fainter needs are not followed.
 LEAST_NEED = 0.1
@@ -73,11 +73,11 @@ class Argument(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """What a tool does and requires.
+    """The work and the requirements of a tool.
 
     Attributes:
         kinds: The probability of each of `lexicon.OPERATION_KINDS`.
-        nouns: What its name says it works on, as stems.
+        nouns: The objects of its work according to its name, as stems.
         required: Its required arguments.
         asks: The stems in their names.
         deletes: Whether it most likely deletes, and is not marked as read-only.
@@ -98,12 +98,12 @@ class Profile:
 
     @property
     def stage(self) -> float:
-        """Where in a plan its kind of work stands: find, read, create, change, delete."""
+        """The position of its kind of work in a plan: find, read, create, change, delete."""
         return fsum(place * share for place, share in zip(_STAGES, self.kinds, strict=True))
 
 
 def build_profile(tool: int, index: Index) -> Profile:
-    """Return what *tool* does and requires."""
+    """Return the work and the requirements of *tool*."""
     described = index.record(tool).tool
     (shares,) = index.operations([tool])
     total = sum(shares)
@@ -143,7 +143,7 @@ def _read_argument(name: str, schema: object) -> Argument:
 
 
 def likeness(one: Profile, other: Profile) -> float:
-    """Return how alike the work of two tools is, in [0, 1]: what they work on, and how."""
+    """Return how alike the work of two tools is, in [0, 1]: their objects and their kinds."""
     return _share_nouns(one, other) * fsum(map(min, one.kinds, other.kinds))
 
 
@@ -153,7 +153,7 @@ def _share_nouns(one: Profile, other: Profile) -> float:
 
 
 def strength(link: int, weight: float, index: Index) -> float:
-    """Return the strength of the evidence for an edge: its *weight* without that of its origin."""
+    """Return the strength of the evidence for an edge: its *weight* without its origin's weight."""
     return min(1.0, weight / ORIGIN_FACTORS[EdgeOrigin(index.origin(link))])
 
 
@@ -173,7 +173,7 @@ class Needed(NamedTuple):
 
 
 class ToolSet:
-    """Tools, such as those of a server, and how rare what they name and require is among them."""
+    """Tools, such as a server's, and how rare their nouns and required arguments are among them."""
 
     def __init__(self, tools: Sequence[int], profiles: Mapping[int, Profile]) -> None:
         self.tools = tools
@@ -197,7 +197,7 @@ class PlanContext:
     """What plans over one index ask of it again and again."""
 
     def __init__(self, index: Index, weights: Sequence[float]) -> None:
-        """Prepare to look at *index*; *weights* are an intercept and those of `NEED_INPUTS`."""
+        """Prepare for *index*; *weights* are an intercept and one for each of `NEED_INPUTS`."""
         self.index = index
         self._weights = weights
         self._memo = NeedCache()
@@ -234,11 +234,11 @@ class PlanContext:
         *,
         least: float = LEAST_NEED,
     ) -> list[Needed]:
-        """Return what likely runs before *goal*, the likeliest first, over any number of steps.
+        """Return the tools that likely run before *goal*, the likeliest first, over any steps.
 
         The chance of a path is the product of the chances of its steps, as in
-        `mcpg.search.prerequisites`. What *literals* fill nothing has to give; nothing is needed for
-        what is *done*, and nothing that changes something for a goal that only reads.
+        `mcpg.search.prerequisites`. Arguments that *literals* fill need no tool. Tools that are
+        *done* are left out with their needs; for a goal that only reads, also tools that change.
         """
         found: dict[int, Needed] = {goal: Needed(goal, 1.0, goal, "")}
         waiting: list[tuple[float, int, int, str]] = []
@@ -258,7 +258,7 @@ class PlanContext:
             found[last] = Needed(last, -negative, before, reason)
 
     def needs(self, tool: int, literals: Sequence[TextLiteral] = ()) -> Sequence[Needed]:
-        """Return what likely runs right before *tool*, given that *literals* fill arguments."""
+        """Return the tools that likely run right before *tool* if *literals* fill arguments."""
         names = [one.name for one in self.profile(tool).required] if literals else ()
         return self._needs(tool, frozenset(fields_filled_by(literals, names)))
 
@@ -286,9 +286,9 @@ class PlanContext:
         return sorted(found, key=lambda one: (-one.chance, one.tool))[:MOST_NEEDED]
 
     def _weigh_stated(self, tool: int, given: frozenset[str]) -> dict[int, Needed]:
-        """Return what an author, a trace or a schema puts before *tool*, and how likely it must be.
+        """Return the tools that an author, a trace or a schema puts before *tool*, with chances.
 
-        It need not be where both read, and *tool* requires nothing that it does not.
+        The chance is 0 if both read, and *tool* requires nothing that the other does not.
         """
         goal = self.profile(tool)
         asked = {one.name for one in goal.required}
@@ -335,13 +335,13 @@ def weigh_evidence(
     link: float,
     provision: float,
 ) -> tuple[float, ...]:
-    """Return each of `NEED_INPUTS` for two tools of a *server*.
+    """Return the values of `NEED_INPUTS` for two tools of a *server*.
 
-    What counts is how rare a required argument of *then* is that *first* is named after and does
+    They are: how rare a required argument of *then* is that *first* is named after and does
     not require itself; how rare a noun of *first* is that a description of one mentions; how rare
     an identifier is that *first* does not take; an edge by the kind of work of *first*; how surely
     its result fills one; how many arguments *first* requires that *then* does not; a list before
-    the reading of one; a list of what *then* works on; whether *first* lists, and whether it, or
+    the reading of one; a list of the objects of *then*; whether *first* lists, and whether it, or
     *then*, requires nothing.
     """
     named = told = identified = 0.0

@@ -90,9 +90,9 @@ def find_inputs(
     return tuple(filled), tuple(needed)
 
 
-# Matches that are looked at; steps beside them are reached by what they need.
+# Matches that are considered; other steps are reached by the needs of these.
 _MATCHES = 20
-# A task answers a part if it is meant so much as the one that is likeliest meant.
+# A task answers a part if it has at least this share of the likeliest tool's probability.
 _ANSWERS = 0.5
 
 
@@ -101,7 +101,7 @@ class _PlanDraft:
     """A plan before its tasks have names.
 
     Attributes:
-        others: What else was weighed, the likeliest first.
+        others: The other choices, the likeliest first.
         used: The tools in use.
         best: The best score of a search for the goal or a part of it.
     """
@@ -127,7 +127,7 @@ def _doubt(message: str) -> Diagnostic:
 
 
 class Planner:
-    """Plans over one index; what it answers never changes."""
+    """Plans over one index; its answers never change."""
 
     def __init__(
         self,
@@ -135,9 +135,9 @@ class Planner:
         surroundings: PlanContext | None = None,
         model: PlanModel | None = None,
     ) -> None:
-        """Prepare to plan over the index of *searcher*, by *model* or the one shipped.
+        """Prepare to plan over the index of *searcher*, by *model* or the shipped one.
 
-        *surroundings* stand for what the index states of tools and what each of them needs.
+        *surroundings* replaces the context that is otherwise made from the index.
         """
         self._searcher = searcher
         self._model = model or plan_model()
@@ -146,7 +146,7 @@ class Planner:
     def plan(self, request: SearchRequest, diagnostics: tuple[Diagnostic, ...]) -> Plan:
         """Return a plan for the query of *request*, of at most its limit of tasks.
 
-        *diagnostics* lead those of the plan.
+        The plan's diagnostics begin with *diagnostics*.
         """
         nothing = Plan(request.query, request.strategy, diagnostics=diagnostics)
         if not self._searcher.has_tools(request):
@@ -211,7 +211,7 @@ class Planner:
             limit=request.limit,
         )
         if used:
-            # Steps that only give what the tools in use give already are left out.
+            # Steps that only give the same as the tools in use are left out.
             asked = [one.tool for one in steps if one.need is None]
             idle = needless([one.tool for one in steps], context, used, asked=asked)
             steps = [one for one in steps if one.tool not in idle]
@@ -245,7 +245,7 @@ class Planner:
         )
 
     def _rank_parts(self, request: SearchRequest, whole: RankedList) -> list[PartMatches]:
-        """Return the parts of the goal, and what a search for each finds."""
+        """Return the parts of the goal, and the result of a search for each."""
         texts = cut_goal(request.query, self._searcher.index)
         if len(texts) <= 1:
             return [PartMatches(request.query, dict(whole.primaries), whole.candidates)]
@@ -344,12 +344,12 @@ class Planner:
 
 
 def _is_prerequisite(choice: Choice) -> bool:
-    """Return whether a tool is there for another one rather than for what the goal asks."""
+    """Return whether a tool is there for another one rather than for the goal itself."""
     return choice.need is not None and choice.asked < _ANSWERS * choice.chance
 
 
 def _follows_its_need(choice: Choice, found: TaskOrder) -> bool:
-    """Return whether a prerequisite runs after what it is there for, so that it is none."""
+    """Return whether a prerequisite runs after the tool that needs it, and so is useless."""
     return (
         _is_prerequisite(choice)
         and choice.need is not None
@@ -360,7 +360,7 @@ def _follows_its_need(choice: Choice, found: TaskOrder) -> bool:
 def _describe_doubts(
     complete: float, clean: float, intents: Sequence[Intent], tasks: Sequence[Task]
 ) -> Iterator[Diagnostic]:
-    """Yield what is doubtful of a plan, and the search that shows more."""
+    """Yield the doubts about a plan, and the search that shows more."""
     if complete < DOUBTFUL:
         doubtful = min(intents, key=lambda one: one.confidence)
         yield _doubt(

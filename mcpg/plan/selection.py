@@ -1,4 +1,4 @@
-"""Choose the tasks of a plan by what they are worth."""
+"""Choose the tasks of a plan by their worth."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ MOST_ALTERNATIVES = 3
 _SAME_WORK = 0.7
 _LIKE_WORK = 0.5
 _ASKED = 0.5
-# A tool that changes something with a greater probability counts as one that does.
+# A tool that changes something with a greater probability counts as changing.
 _CHANGES = 0.5
-# So many meanings of a part are followed to what they need, if they are so likely.
+# So many meanings of a part are followed to their needs, if they are so likely.
 _MOST_MEANINGS = 8
 _LEAST_MEANING = 0.02
 
 
 class Costs(NamedTuple):
-    """What the faults of a plan cost.
+    """The costs of a plan's faults.
 
     Attributes:
         missing: A task that the goal needs is not there.
         superfluous: A task is there that the goal does not need.
-        harmful: What such a task costs besides where it changes something.
+        harmful: The further cost of such a task if it changes something.
     """
 
     missing: float
@@ -48,7 +48,7 @@ class Costs(NamedTuple):
     harmful: float
 
     def worth(self, chance: float, changes: float) -> float:
-        """Return what a task is worth that is needed by *chance*, and *changes* something."""
+        """Return the worth of a task that is needed by *chance*, and *changes* something."""
         waste = self.superfluous + self.harmful * changes
         return chance * self.missing - (1 - chance) * waste
 
@@ -60,11 +60,11 @@ class PlanModel:
     Attributes:
         asked: The coefficients of `ASKED_INPUTS`.
         needs: The intercept, and the coefficients of `NEED_INPUTS`.
-        costs: What decides whether a tool is worth a task.
-        task: The intercept and the coefficients that bring the logit of the chance of a task, and
-            that of the best score of a search, to the logit of its confidence.
-        complete: Those of the probability that nothing is missing.
-        clean: Those of the probability that every task belongs.
+        costs: The costs that decide whether a tool is worth a task.
+        task: The intercept and the coefficients that bring the logits of the chance of a task, and
+            of the best score of a search, to the logit of its confidence.
+        complete: The same for the probability that nothing is missing.
+        clean: The same for the probability that every task belongs.
     """
 
     asked: tuple[float, ...]
@@ -99,7 +99,7 @@ class Choice:
         asked: The probability that a part of the goal means it.
         part: The place of that part.
         score: The score of a search for the goal or a part of it, 0 for none.
-        need: Why it runs before what is likeliest to need it; `None` where no such tool is.
+        need: Why it runs before its likeliest dependent; `None` if there is no such tool.
     """
 
     tool: int
@@ -112,7 +112,7 @@ class Choice:
 
 @dataclass(slots=True)
 class _Tally:
-    """What speaks for a tool, collected over the parts of a goal."""
+    """The evidence for a tool, collected over the parts of a goal."""
 
     none: float = 1.0
     asked: tuple[float, int] = (0.0, 0)
@@ -130,8 +130,8 @@ def weigh_tools(
 ) -> list[Choice]:
     """Return the tools that the *parts* of a goal may need, the likeliest first.
 
-    A part needs a tool as surely as it means that tool, or one that needs it. Tools *excluded*, and
-    those *used*, are none of them.
+    A part needs a tool as surely as it means that tool, or a tool that needs it. The *excluded* and
+    the *used* tools are left out.
     """
     tallies: dict[int, _Tally] = {}
     for place, part in enumerate(parts):
@@ -170,9 +170,9 @@ def choose(
 ) -> list[Choice]:
     """Return at most *limit* of the *choices* that are worth a task, the likeliest first.
 
-    Of these, the *first* matches of searches count before others. Where none is worth a task, the
-    likeliest is one. A tool that deletes is one only where the goal asks for that (*allowed* is
-    `None`) or names it, one that is marked as destructive where a search finds it as well.
+    Of these, the *first* matches of searches count before others. If none is worth a task, the
+    likeliest becomes one. A tool that deletes becomes one only if the goal asks for that (*allowed*
+    is `None`) or names it, a tool that is marked as destructive also if a search finds it.
     """
     steps: list[Choice] = []
     for one in sorted(choices, key=lambda one: one.tool not in first):
@@ -196,7 +196,7 @@ def choose(
 def _does_same(choice: Choice, other: Choice, context: PlanContext) -> bool:
     """Return whether two tools do the same work, or both are guesses at what to change for a part.
 
-    One of which a search is confident is no guess.
+    A tool of which a search is confident is not a guess.
     """
     one, another = context.profile(choice.tool), context.profile(other.tool)
     is_guess = choice.score < LOW_CONFIDENCE and choice.part == other.part and choice.need is None
@@ -206,7 +206,7 @@ def _does_same(choice: Choice, other: Choice, context: PlanContext) -> bool:
 
 
 def is_harmless(choice: Choice, context: PlanContext) -> bool:
-    """Return whether a tool does not delete, nor is marked as destructive without being found."""
+    """Return whether a tool neither deletes nor is marked as destructive without being found."""
     profile = context.profile(choice.tool)
     return not profile.deletes and (bool(choice.score) or not profile.is_destructive)
 
@@ -223,7 +223,7 @@ def asks_destruction(analysis: Analysis) -> bool:
 
 
 def alternatives(step: Choice, others: Iterable[Choice], context: PlanContext) -> list[Choice]:
-    """Return those of *others* that may do the work of *step*, the most alike first."""
+    """Return which of *others* may do the work of *step*, the most alike first."""
     profile = context.profile(step.tool)
     found = []
     for place, other in enumerate(others):
@@ -243,7 +243,7 @@ def weigh_completeness(
 ) -> float:
     """Return the logarithm of the probability that *steps* answer all that is asked.
 
-    That is how surely they are what the part means that is in most doubt, and that none of *others*
+    That is how surely they are meant by the part that is in most doubt, and that none of *others*
     is needed.
     """
     tools = [one.tool for one in steps]

@@ -1,1 +1,1 @@
-"""What changed between two states of a catalogue: diffs, locks, and their impact on searches."""
+"""Changes between two states of a catalog: diffs, locks, and their impact on searches."""

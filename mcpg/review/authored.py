@@ -33,9 +33,9 @@ _WORDS = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"}
 
 
 class YamlText:
-    """A YAML document as text, with its value, which is `None` where it is empty.
+    """A YAML document as text, with its value, which is `None` if it is empty.
 
-    Each edit raises an `OutputError` where the text cannot be edited without a change to something
+    Each edit raises an `OutputError` if the text cannot be edited without a change to something
     else.
     """
 
@@ -43,7 +43,7 @@ class YamlText:
         """Parse *text*; *place* is its file, for messages.
 
         Raises:
-            InputError: It is no YAML, or uses what is refused.
+            InputError: It is not YAML, or uses a refused feature.
         """
         self.text = text
         self.value = load_yaml(text, place)
@@ -62,7 +62,7 @@ class YamlText:
             expected = {**(expected if isinstance(expected, dict) else {}), key: value}
         holder, node = self._node(path)
         if node is None or (isinstance(node, yaml.ScalarNode) and not path and not node.value):
-            # Nothing but comments.
+            # Only comments.
             gap = "" if not self.text or self.text.endswith("\n") else self._line_end
             text = self.text + gap + self._block(key, value, 0)
         elif isinstance(node, yaml.MappingNode) and node.value:
@@ -81,7 +81,7 @@ class YamlText:
         return self._check_edit(text, expected)
 
     def with_items(self, path: YamlPath, items: Sequence[JsonValue]) -> YamlText:
-        """Return the text with *items* behind what stands at *path*; one value becomes a list."""
+        """Return the text with *items* after the value at *path*; a single value becomes a list."""
         expected = copy.deepcopy(self.value)
         whole = [*(_as_list(_at(expected, path)) or ()), *items]
         if path:
@@ -173,7 +173,7 @@ class YamlText:
 
 
 def _end(node: Any) -> int:
-    """Return where the last value in *node* ends, for the mark of a block is behind comments."""
+    """Return the end of the last value in *node*, for the mark of a block is behind comments."""
     if isinstance(node, yaml.MappingNode) and node.value:
         last = node.value[-1][1]
     elif isinstance(node, yaml.SequenceNode) and node.value:
@@ -201,7 +201,7 @@ _LISTS = ("aliases", "keywords", "examples")
 
 @dataclass(frozen=True, slots=True)
 class HintsEdit:
-    """What a save would write: the content before, `None` where there is no file, and after it."""
+    """The effect of a save: the content before, `None` if there is no file, and after it."""
 
     path: Path
     before: bytes | None
@@ -209,12 +209,12 @@ class HintsEdit:
 
     @property
     def version(self) -> str:
-        """What the file must still be when it is saved."""
+        """SHA-256 of the content that the file must still have when it is saved, "" for no file."""
         return "" if self.before is None else hashlib.sha256(self.before).hexdigest()
 
     @property
     def diff(self) -> str:
-        """The change as a unified diff, empty where the file has all of it."""
+        """The change as a unified diff, empty if the file has all of it."""
         old, new = ((one or b"").decode("utf-8", "replace") for one in (self.before, self.after))
         name = self.path.name
         lines = unified_diff(
@@ -226,12 +226,12 @@ class HintsEdit:
 class HintsFile:
     """A hints file in YAML or JSON, which need not exist yet.
 
-    Edits raise an `McpgError` where the file cannot be read or is no hints file, where its layout
-    cannot be edited, and where it cannot be written.
+    Edits raise an `McpgError` if the file cannot be read or is not a hints file, if its layout
+    cannot be edited, and if it cannot be written.
     """
 
     def __init__(self, path: Path) -> None:
-        """Name the file; one that is not called as a hints file is a `UsageError`."""
+        """Name the file; a name that hints files do not have is a `UsageError`."""
         if not path.name.casefold().endswith(_ENDINGS):
             raise UsageError(
                 "hints would not be read from a file with this name",
@@ -241,7 +241,7 @@ class HintsFile:
         self.path = path
 
     def edit(self, tool_id: str, hints: Hints) -> HintsEdit:
-        """Return what adding *hints* to the entry of a tool would write."""
+        """Return the effect of adding *hints* to the entry of a tool."""
         before = _read_content(self.path)
         text = decode(before, str(self.path)) if before else ""
         if text.strip():
@@ -253,7 +253,7 @@ class HintsFile:
     def save(self, tool_id: str, hints: Hints, version: str) -> HintsEdit:
         """Add *hints* to the entry of a tool and write the file.
 
-        *version* is that of the edit that was shown; a file that has changed since is a
+        *version* is from the edit that was shown; a file that has changed since is a
         `ChangedFileError`.
         """
         with locked_folder(self.path.parent):
@@ -270,7 +270,7 @@ class HintsFile:
 
 
 class ChangedFileError(OutputError):
-    """A file is not what it was when its changes were shown."""
+    """A file has changed since its changes were shown."""
 
 
 def _add_to_yaml(text: str, place: str, tool_id: str, hints: Hints) -> str:
@@ -350,7 +350,7 @@ def _field_key(entry: JsonObject, name: str) -> str:
 
 
 _Tools: TypeAlias = list[JsonValue] | None
-"""The tools that answer a query; `None` where nothing is said of it."""
+"""The tools that answer a query; `None` without a judgment of it."""
 
 _Change: TypeAlias = Callable[[_Tools], _Tools]
 
@@ -363,12 +363,12 @@ _LINES = (".jsonl", ".ndjson")
 
 @dataclass(frozen=True, slots=True)
 class QueryVerdict:
-    """What a person says of a query.
+    """A person's verdict on a query.
 
     Attributes:
-        tool_id: The tool that answers it; `None` says that no tool does.
+        tool_id: The tool that answers it; `None` if no tool does.
         names: All names of that tool under which the file may have it.
-        holds: Whether it is so; otherwise the verdict is taken back.
+        holds: Whether it applies; otherwise the verdict is withdrawn.
     """
 
     query: str
@@ -380,11 +380,11 @@ class QueryVerdict:
 class JudgedFile:
     """A file of judged queries, JSON lines or YAML, which need not exist yet.
 
-    Changes raise an `McpgError` where the file cannot be read, edited or written.
+    Changes raise an `McpgError` if the file cannot be read, edited or written.
     """
 
     def __init__(self, path: Path) -> None:
-        """Name the file; one that does not end as such a file is a `UsageError`."""
+        """Name the file; a name with another ending is a `UsageError`."""
         if path.suffix.casefold() not in (*_YAML, *_LINES):
             raise UsageError(
                 "judged queries cannot be written to a file with this name",
@@ -395,7 +395,7 @@ class JudgedFile:
         self._is_yaml = path.suffix.casefold() in _YAML
 
     def read(self) -> Judgements | None:
-        """Return the judged queries, `None` where there are none yet."""
+        """Return the judged queries, `None` if there are none yet."""
         data = _read_content(self.path) or b""
         place = str(self.path)
         if not data.strip() or (self._is_yaml and not load_yaml(decode(data, place), place)):
@@ -407,7 +407,7 @@ class JudgedFile:
         return self._change(verdict.query, lambda tools: _apply_verdict(tools, verdict))
 
     def forget(self, query: str) -> bool:
-        """Take *query* out with all that is said of it; return whether the file has changed."""
+        """Remove *query* with all its verdicts; return whether the file has changed."""
         return self._change(query, lambda _: None)
 
     def _change(self, query: str, change: _Change) -> bool:
@@ -494,7 +494,7 @@ def _edit_entry(document: YamlText, entry: YamlPath, path: YamlPath, change: _Ch
 
 
 def _apply_verdict(known: _Tools, verdict: QueryVerdict) -> _Tools:
-    """Return the tools that answer a query by *verdict* where *known* did."""
+    """Return the tools that answer a query after *verdict*; *known* did before."""
     if verdict.tool_id is None:
         return [] if verdict.holds else known or None
     names = verdict.names | {verdict.tool_id}

@@ -1,4 +1,4 @@
-"""The report of a change of a catalogue: what changed, what it means to searches, and its gates."""
+"""The report of a change of a catalog: differences, their effect on searches, and gates."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ GATES: Mapping[str, str] = {
     "unreachable": "tools that none of their own texts brings first any more",
     "confidence": "queries whose score fell",
 }
-"""What `--fail-on` names, with what is counted."""
+"""The names of `--fail-on`, with the things counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class LimitGate:
 
 @dataclass(frozen=True, slots=True)
 class CatalogSide:
-    """One of the two catalogues."""
+    """One of the two catalogs."""
 
     path: str
     tools: int
@@ -66,11 +66,11 @@ class CatalogSide:
 
 @dataclass(frozen=True, slots=True)
 class ChangeReport:
-    """A change of a catalogue.
+    """A change of a catalog.
 
     Attributes:
-        gates: The limits that were asked for.
-        diagnostics: What reading and searching noticed.
+        gates: The requested limits.
+        diagnostics: Diagnostics of reading and searching.
     """
 
     before: CatalogSide
@@ -116,7 +116,7 @@ def judge_change(
 
 
 def gate_counts(diff: CatalogueDiff, impact: Impact) -> Mapping[str, int]:
-    """Return what each of `GATES` counts."""
+    """Return the count for each of `GATES`."""
     changed = [one for one in diff.changed if one.is_itself_changed]
     removed = len(diff.removed) + sum(one.is_renamed for one in changed)
     verdicts = {

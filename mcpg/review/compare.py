@@ -1,4 +1,4 @@
-"""Comparison: one query asked of two catalogues, and what moved which tool."""
+"""Comparison: one query asked of two catalogs, and the reasons why tools moved."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from mcpg.search.trace import Explanation, MatchExplanation, QueryWord
 from mcpg.values import DECIMALS
 
 RANKED, UNRANKED, DISABLED, ABSENT = "ranked", "unranked", "disabled", "absent"
-"""How a tool stands in one catalogue: among the first 50; not among them; off by default and not
-asked for; not in the catalogue at all."""
+"""The status of a tool in one catalog: among the first 50; not among them; off by default and
+not requested; not in the catalog at all."""
 
 
 @dataclass(frozen=True, slots=True)
 class FeatureChange:
-    """One feature of a tool in both catalogues.
+    """One feature of a tool in both catalogs.
 
     Attributes:
         feature: Its name; a feature that one of the models does not have is 0 there.
-        then: Its contribution to the fused score in the first catalogue.
+        then: Its contribution to the fused score in the first catalog.
         now: The same in the second.
-        delta: `now - then`; over all features of a tool they sum to that of the fused score.
-        by_weight: The part of *delta* that comes of another weight in the model, the rest coming of
-            another value.
+        delta: `now - then`; over all features of a tool they sum to the fused score's.
+        by_weight: The part of *delta* that comes from another weight in the model; the rest comes
+            from another value.
     """
 
     feature: str
@@ -38,7 +38,7 @@ class FeatureChange:
 
 @dataclass(frozen=True, slots=True)
 class TermChange:
-    """What one word of the query contributed to a tool in both catalogues."""
+    """The contribution of one word of the query to a tool in both catalogs."""
 
     query: str
     then: float
@@ -48,14 +48,14 @@ class TermChange:
 
 @dataclass(frozen=True, slots=True)
 class ToolChange:
-    """One tool in both catalogues.
+    """One tool in both catalogs.
 
     Attributes:
-        tool_id: Its id in the second catalogue, or in the first where the second has it not.
-        status_then: How it stands in the first: `RANKED`, `UNRANKED`, `DISABLED` or `ABSENT`.
-        then: Why it stands there in the first, `None` unless ranked.
-        features: What moved its fused score, the greatest change first; of tools ranked in both.
-        terms: What moved its lexical part, the greatest change first; of tools ranked in both.
+        tool_id: Its id in the second catalog, or in the first if the second lacks it.
+        status_then: Its status in the first: `RANKED`, `UNRANKED`, `DISABLED` or `ABSENT`.
+        then: The explanation of its rank in the first, `None` unless ranked.
+        features: Changes of its fused score, the greatest first; of tools ranked in both.
+        terms: Changes of its lexical part, the greatest first; of tools ranked in both.
     """
 
     tool_id: str
@@ -83,10 +83,10 @@ class WordChange:
 
 @dataclass(frozen=True, slots=True)
 class RankingComparison:
-    """One query in two catalogues.
+    """One query in two catalogs.
 
     Attributes:
-        then: The explanation from the first catalogue, with all that is ranked.
+        then: The explanation from the first catalog, with all that is ranked.
         tools: The tools among the first few of either, in the second's order, then the first's.
         words: The words that became something else, or are found in another number of tools.
     """
@@ -106,8 +106,8 @@ def compare(
 ) -> RankingComparison:
     """Search both engines for *query* and compare the rankings.
 
-    Tools among the first *limit* of either are compared; *asked* is what else `Engine.explain`
-    takes.
+    Tools among the first *limit* of either are compared; *asked* has further options of
+    `Engine.explain`.
     """
     before = then.explain(query, limit=MAX_LIMIT, **asked)
     after = now.explain(query, limit=MAX_LIMIT, **asked)
@@ -156,7 +156,7 @@ def _find_status(
 def feature_changes(
     then: MatchExplanation | None, now: MatchExplanation | None
 ) -> tuple[FeatureChange, ...]:
-    """Return what moved the fused score of a tool, the greatest first; unranked it has none."""
+    """Return the changes of a tool's fused score, the greatest first; unranked it has none."""
     old = {part.feature: part for part in then.contributions} if then else {}
     new = {part.feature: part for part in now.contributions} if now else {}
     changes = []
@@ -172,7 +172,7 @@ def feature_changes(
 def term_changes(
     then: MatchExplanation | None, now: MatchExplanation | None
 ) -> tuple[TermChange, ...]:
-    """Return what words of the query moved the lexical part of a tool, the greatest first."""
+    """Return how words of the query moved the lexical part of a tool, the greatest change first."""
     old, new = _by_word(then), _by_word(now)
     sides = {word: (old.get(word, 0.0), new.get(word, 0.0)) for word in {**new, **old}}
     changes = [TermChange(word, was, is_now, is_now - was) for word, (was, is_now) in sides.items()]

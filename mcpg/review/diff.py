@@ -31,7 +31,7 @@ GROUP = "group"
 
 _FIELDS = ("id", "title", "description", "source_kind")
 _OBJECTS = ("annotations", "meta")
-# What clients assume of a tool that states nothing, by the specification of MCP, and whether a tool
+# Clients' assumptions of a tool without annotations, by MCP's specification, and whether a tool
 # becomes riskier when it is so.
 _ASSUMED = {"read_only": False, "destructive": True, "idempotent": False, "open_world": True}
 _RISKY = {"read_only": False, "destructive": True, "idempotent": False, "open_world": True}
@@ -43,7 +43,7 @@ class FieldDifference:
 
     Attributes:
         name: The field, such as `description` or `hints.keywords`.
-        before: What it was, "" or `()` for nothing.
+        before: The old value, "" or `()` for nothing.
         is_riskier: Whether a client may have to ask before calls that it did not ask for before.
     """
 
@@ -67,13 +67,13 @@ class FieldDifference:
 
 @dataclass(frozen=True, slots=True)
 class RelationDifference:
-    """A relation that one of the catalogues has.
+    """A relation that one of the catalogs has.
 
     Attributes:
         kind: `related`, `nextStep` or `GROUP`.
-        target: The id of the other tool, the URI of a document that is none, or the group.
+        target: The id of the other tool, the URI of another document, or the group.
         is_added: Whether it is new, rather than gone. An edge that was inferred and is observed now
-            is gone as the one and new as the other.
+            is gone as inferred and new as observed.
         origin: Where an edge comes from, such as `authored`; "" for a group.
     """
 
@@ -85,7 +85,7 @@ class RelationDifference:
 
 @dataclass(frozen=True, slots=True)
 class ToolDifference:
-    """A tool of both catalogues that is not the same in them.
+    """A tool of both catalogs that is not the same in them.
 
     Attributes:
         fields: The fields that differ, schemas aside.
@@ -119,14 +119,14 @@ class ToolDifference:
 
 @dataclass(frozen=True, slots=True)
 class CatalogueDiff:
-    """What changed between two catalogues.
+    """The changes between two catalogs.
 
     Attributes:
         added: Tools of the new one only, in order of id.
         removed: Tools of the old one only.
         changed: Tools of both that differ, renamed ones among them.
-        now_by_then: For each tool of both, its id in the new one by that in the old one.
-        items: Items that are no tools, such as skills, and differ by what they consist of.
+        now_by_then: For each tool of both, its id in the new one by its id in the old one.
+        items: Items other than tools, such as skills, with different parts.
     """
 
     added: tuple[Tool, ...]
@@ -143,10 +143,10 @@ class CatalogueDiff:
 def compare_catalogues(
     before: Mapping[str, ToolDocument], after: Mapping[str, ToolDocument]
 ) -> CatalogueDiff:
-    """Compare the documents of two catalogues, each by tool id.
+    """Compare the documents of two catalogs, each by tool id.
 
     Documents with one URI, or else with one tool id, are of the same tool. Of the others, a tool
-    that is gone and a new one are the same tool under another name, or at another source, where
+    that is gone and a new one are the same tool under another name, or at another source, if
     both have the same description and schemas, and no third tool has.
     """
     old = {document.uri: document for document in before.values()}
@@ -175,7 +175,7 @@ def compare_catalogues(
 def compare_items(
     before: Sequence[ToolDocument], after: Sequence[ToolDocument]
 ) -> tuple[LockChange, ...]:
-    """Return how items other than tools differ between the pages of two catalogues."""
+    """Return how items other than tools differ between the pages of two catalogs."""
     old, new = (tuple(map(state_item, list_item_contents(pages))) for pages in (before, after))
     return lock_changes(ApprovedTools(old), new)
 
@@ -203,7 +203,7 @@ def field_values(document: ToolDocument) -> dict[str, FieldValue]:
 
 
 def field_text(value: object) -> str:
-    """Return the value of a field as text, "" for one that says nothing."""
+    """Return the value of a field as text, "" for an empty one."""
     if value is None or value in ((), {}):
         return ""
     if isinstance(value, tuple):
@@ -218,7 +218,7 @@ def field_text(value: object) -> str:
 def _difference(
     old: ToolDocument, new: ToolDocument, pairs: Mapping[str, str], names: Mapping[str, str]
 ) -> ToolDifference | None:
-    """Return how a tool changed, `None` where it did not."""
+    """Return the changes of a tool, `None` if it has none."""
     if old == new:
         return None
     before, after = old.tool, new.tool
@@ -249,7 +249,7 @@ def _difference(
 
 
 def _effective_flags(hints: Hints) -> dict[str, bool]:
-    """Return the flags as clients take them; what only reads destroys nothing."""
+    """Return the flags as clients take them; a tool that only reads destroys nothing."""
     stated = {name: getattr(hints, name) for name in _ASSUMED}
     flags = {name: _ASSUMED[name] if flag is None else bool(flag) for name, flag in stated.items()}
     return flags | ({"destructive": False, "idempotent": True} if flags["read_only"] else {})
@@ -258,7 +258,7 @@ def _effective_flags(hints: Hints) -> dict[str, bool]:
 def _relations(
     old: ToolDocument, new: ToolDocument, pairs: Mapping[str, str], names: Mapping[str, str]
 ) -> Iterator[RelationDifference]:
-    # What calls show of an edge that was inferred before makes it another one.
+    # An inferred edge that calls have shown since counts as another edge.
     seen = EdgeOrigin.OBSERVED
     before = {
         (link.kind, pairs.get(link.target, link.target), link.origin is seen): link
@@ -322,7 +322,7 @@ class ToolChange:
 
     Attributes:
         name: The tool's `source::name`; the path for a page or a document that cannot be read.
-        fields: What changed, never empty; values are texts, cut short.
+        fields: The changes, never empty; values are texts, cut short.
     """
 
     name: str
@@ -331,7 +331,7 @@ class ToolChange:
 
 @dataclass(frozen=True, slots=True)
 class BundleDiff:
-    """What changed between two bundles.
+    """The changes between two bundles.
 
     Attributes:
         added: Tools of the new one only, as `source::name`, sorted.
@@ -439,7 +439,7 @@ def _changes(old: _ComparedDocument, new: _ComparedDocument) -> list[FieldDiffer
         for name in dict.fromkeys((*before, *after))
         if before.get(name, "") != after.get(name, "")
     ]
-    # Line ends, comments or the layout may change while everything said stays the same.
+    # Line ends, comments or the layout may change while the content stays the same.
     return found or [FieldDifference("text", "", "written differently")]
 
 

@@ -28,7 +28,7 @@ from mcpg.values import SHOWN_DECIMALS, first_sentence
 
 
 class QueryOrigin(StrEnum):
-    """What a query is."""
+    """The kind of a query."""
 
     JUDGED = "judged"
     DESCRIPTION = "description"
@@ -44,12 +44,12 @@ _NO_CONTEXT: _Context = ((), ())
 
 @dataclass(frozen=True, slots=True)
 class ImpactQuery:
-    """A query for both catalogues: a judged one, or a text that a tool should be found by.
+    """A query for both catalogs: a judged one, or a text that should find a tool.
 
     Attributes:
         tools: Ids of the tools that should be found, as in `QueryImpact`.
         is_former: See `QueryImpact`.
-        context: Ids of the tools in use, in the old catalogue and in the new one.
+        context: Ids of the tools in use, in the old catalog and in the new one.
     """
 
     text: str
@@ -65,7 +65,7 @@ MOST_ALIASES, MOST_EXAMPLES, MOST_WORDS = 20, 5, 30
 
 
 def iter_wordings(tool: Tool) -> Iterator[tuple[str, QueryOrigin]]:
-    """Yield the texts that should find *tool*, each with what it is.
+    """Yield the texts that should find *tool*, each with its kind.
 
     These are the first sentence of its description, its examples and aliases, its title, and the
     words of its name.
@@ -86,7 +86,7 @@ def iter_wordings(tool: Tool) -> Iterator[tuple[str, QueryOrigin]]:
 
 
 def fold_query(text: str) -> str:
-    """Return what queries share that are the same but for case and blanks."""
+    """Return the common form of queries that differ only in case and blanks."""
     return " ".join(text.casefold().split())
 
 
@@ -107,11 +107,11 @@ def sample_wordings(
     changed: AbstractSet[str],
     words: Mapping[str, float],
 ) -> tuple[ImpactQuery, ...]:
-    """Return at most *most* of *wordings*, those that a change is likely to move first.
+    """Return at most *most* of *wordings*, first the ones that a change is likely to move.
 
-    Half of them are texts of changed tools, as far as there are so many. The others follow by how
-    much of what they say changed tools say now and did not say before, and those with nothing of it
-    in an order that depends on their text alone: a uniform sample, and the same one every time.
+    Half of them are texts of changed tools, as far as there are so many. All are sorted by the
+    share of their words that changed tools have gained, and texts without such words
+    in an order that depends only on the text: a uniform sample, and the same every time.
     """
     if len(wordings) <= most:
         return tuple(wordings)
@@ -133,7 +133,7 @@ def sample_wordings(
 def gained_words(
     pairs: Iterable[tuple[Tool | None, Tool]], tools: Sequence[Tool]
 ) -> dict[str, float]:
-    """Return the stems that tools say now and did not say before, with their idf in *tools*."""
+    """Return the stems that tools have now and did not have before, with their idf in *tools*."""
     gained = {
         word
         for before, after in pairs
@@ -157,10 +157,10 @@ TOP = 5
 """How many matches a model is usually shown."""
 
 DEFAULT_SAMPLE = 1_000
-"""The most queries that are derived from the catalogues, unless the caller sets another number."""
+"""The most queries that are derived from the catalogs, unless the caller sets another number."""
 
 DEFAULT_MARGIN = 0.1
-"""The least fall of a score that is reported where it crosses no threshold."""
+"""The least fall of a score that is reported if it crosses no threshold."""
 
 _DEPTH = 10
 # From so many queries and tools on, reading ahead takes less time than it saves.
@@ -174,7 +174,7 @@ _OWN_WORDS = (QueryOrigin.DESCRIPTION, QueryOrigin.EXAMPLE, QueryOrigin.ALIAS)
 
 
 class QueryEffect(StrEnum):
-    """What became of a query."""
+    """The effect of a change on a query."""
 
     LOST_FIRST = "lostFirst"
     """The tool that should be found was first, and another is now."""
@@ -187,7 +187,7 @@ class QueryEffect(StrEnum):
     GAINED_FIRST = "gainedFirst"
     GAINED_TOP = "gainedTop"
     SURER = "surer"
-    """Its score rose to 0.35 or more, or fell below where no tool should be found."""
+    """Its score rose to 0.35 or more, or fell below if no tool should be found."""
     REORDERED = "reordered"
     """Other tools are among the first five, or another is the first of tools that are not asked
     for."""
@@ -202,7 +202,7 @@ class RankChange:
     """Why a tool moved for a query.
 
     Attributes:
-        rank_before: Its rank before, `None` where it is not among the first ten.
+        rank_before: Its rank before, `None` if it is not among the first ten.
         words: Words of the query by which its score changed, the greatest change first.
     """
 
@@ -217,17 +217,17 @@ class RankChange:
 class QueryImpact:
     """A query that is answered otherwise than before.
 
-    Tools are named by their ids in the new catalogue, or the old one where they are gone.
+    Tools are named by their ids in the new catalog, or the old one if they are gone.
 
     Attributes:
         id: Its id in the judged file, "" for a derived query.
-        tools: The tools that should be found; none where nothing should be.
-        is_former: Whether only the old catalogue has it, of a tool that was reworded.
-        effects: What became of it.
+        tools: The tools that should be found; none if nothing should be.
+        is_former: Whether only the old catalog has it, of a tool that was reworded.
+        effects: The effects of the change on it.
         first_before: The first match before, "" for none.
         rank_before: The best rank of the tools that should be found, `None` beyond the first ten.
-        score_before: The score of that tool, or of the first match where no tool should be found.
-        lost: The tool that lost its rank, and why; `None` where none did.
+        score_before: The score of that tool, or of the first match if no tool should be found.
+        lost: The tool that lost its rank, and why; `None` if none did.
     """
 
     query: str
@@ -256,8 +256,8 @@ class UnreachableTool:
     Attributes:
         tool: Its id.
         query: The first of its texts, usually the first sentence of its description.
-        hidden_by: The tool that is first for it, "" where there is none.
-        is_new: Whether the old catalogue has no such tool.
+        hidden_by: The tool that is first for it, "" if there is none.
+        is_new: Whether the old catalog lacks the tool.
     """
 
     tool: str
@@ -268,12 +268,12 @@ class UnreachableTool:
 
 @dataclass(frozen=True, slots=True)
 class Impact:
-    """What a change means to those who search.
+    """The effect of a change on searches.
 
     Attributes:
         judged: How many judged queries were searched.
-        derived: How many queries of the catalogues were searched.
-        derivable: How many queries the catalogues have.
+        derived: How many queries of the catalogs were searched.
+        derivable: How many queries the catalogs have.
         queries: Those that are answered otherwise: the worst first.
         unreachable: Tools that became unreachable, in order of id.
     """
@@ -285,14 +285,14 @@ class Impact:
     unreachable: tuple[UnreachableTool, ...] = ()
 
     def with_effects(self, effects: Iterable[QueryEffect]) -> tuple[QueryImpact, ...]:
-        """Return the queries with one of *effects*, without those of former texts."""
+        """Return the queries with one of *effects*, without queries from former texts."""
         wanted = frozenset(effects)
         return tuple(one for one in self.queries if one.has(wanted) and not one.is_former)
 
 
 @dataclass(frozen=True, slots=True)
 class _FirstMatches:
-    """The first matches of a search, by ids of the new catalogue."""
+    """The first matches of a search, by ids of the new catalog."""
 
     ids: tuple[str, ...]
     scores: tuple[float, ...]
@@ -309,13 +309,13 @@ class _FirstMatches:
 
 
 class ImpactStudy:
-    """Compares what two catalogues find.
+    """Compares the matches of two catalogs.
 
-    A score counts that falls by more than *margin*; *searching* is what else `Engine.search` takes.
+    A score counts that falls by more than *margin*; *searching* has options of `Engine.search`.
 
     Attributes:
-        diff: What changed between them.
-        diagnostics: What reading the judged queries noticed.
+        diff: The changes between them.
+        diagnostics: Diagnostics of reading the judged queries.
     """
 
     def __init__(
@@ -348,10 +348,10 @@ class ImpactStudy:
         sample: int = DEFAULT_SAMPLE,
         tell: Callable[[int, int], None] = lambda *_: None,
     ) -> Impact:
-        """Search both catalogues and return what changed.
+        """Search both catalogs and return the changes.
 
         Raises:
-            InputError: The judged queries name tools, and none that a catalogue has.
+            InputError: The judged queries name tools, but none of either catalog.
         """
         judged = self._resolve_judgements(judgements) if judgements else ()
         wordings = self._wordings() if sample else ()
@@ -413,10 +413,10 @@ class ImpactStudy:
         return tuple(queries)
 
     def _wordings(self) -> tuple[ImpactQuery, ...]:
-        """Return the texts of the new catalogue, and those that tools no longer have.
+        """Return the texts of the new catalog, and texts that tools no longer have.
 
-        A text that the old catalogue has is that of the tools that had it there: who copies it may
-        take queries away from them.
+        A text of the old catalog belongs to the tools that had it there: a tool that copies it
+        may take queries away from them.
         """
         offered = self._list_searchable()
         kept = (
@@ -430,12 +430,12 @@ class ImpactStudy:
         return (*found, *(replace(one, is_former=True) for one in former.values()))
 
     def _list_searchable(self) -> Mapping[str, ToolDocument]:
-        """Return the tools that searches of the new catalogue may find, by id."""
+        """Return the tools that searches of the new catalog may find, by id."""
         every = self._searching.get("include_disabled")
         return {name: one for name, one in self._now.items() if every or one.tool.enabled}
 
     def _search(self, asked: ImpactQuery) -> tuple[_FirstMatches, _FirstMatches]:
-        """Return what both catalogues find, by ids of the new one."""
+        """Return the matches of both catalogs, by ids of the new one."""
         key = asked.text, asked.context
         if key not in self._found:
             before, after = (
@@ -480,7 +480,7 @@ class ImpactStudy:
         )
         if not found.has(RANK_LOSSES):
             return found
-        # The tool that lost its rank and the one that took it, without their reasons.
+        # The tool that lost its rank and the tool that took it, without their reasons.
         lost, won = next(one for one in before.ids if one in found.tools), after.first
         if QueryEffect.LOST_FIRST not in found.effects:
             won = next((one for one in after.ids[:TOP] if one not in before.ids[:TOP]), won)
@@ -538,7 +538,7 @@ class ImpactStudy:
         return replace(found, **named)
 
     def _unreachable(self, chosen: Iterable[ImpactQuery]) -> Iterator[UnreachableTool]:
-        """Yield the tools that became unreachable, among those of which a text was searched."""
+        """Yield the tools that became unreachable, among the tools with a searched text."""
         offered = self._list_searchable()
         named = {tool for one in chosen for tool in one.tools}
         named |= {tool.id for tool in self.diff.added}

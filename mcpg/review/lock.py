@@ -1,10 +1,10 @@
 """A lock: definitions of tools that people have approved, and how sources differ from them.
 
-A lock has an entry for each tool, sorted by source and name: its definition as its source states
-it, and a SHA-256 for each part of that. The definition is there to be read, to be shown beside what
-a source states later, and to describe a tool that has changed since. The digests name the part that
-was changed by hand or by a merge, without approval. What a document of a bundle states otherwise,
-which is what models read, stands beside it. See ADR 39.
+A lock has an entry for each tool, sorted by source and name: its definition from its source,
+and a SHA-256 for each part of that. The definition is there to be read, to be compared with later
+definitions of the source, and to describe a tool that has changed since. The digests name the part
+that was changed by hand or by a merge, without approval. If a document of a bundle differs from
+the definition, the entry also has the document's texts, which models read. See ADR 39.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ _NO_HINTS = Hints()
 
 @dataclass(frozen=True, slots=True)
 class LockedDocument:
-    """What a document states of a tool, which models read in place of its definition.
+    """A document's description of a tool, which models read instead of its definition.
 
     Attributes:
         tool: The tool as the document describes it, with its hints.
@@ -79,17 +79,17 @@ class LockedDocument:
 
 @dataclass(frozen=True, slots=True)
 class ToolStatement:
-    """What a source states of a tool.
+    """A source's description of a tool.
 
     Attributes:
-        tool: The tool. Of its members those of a definition count, and its hints.
-        has_hints: Whether *tool* has the hints that its source states. Definitions that a bundle
+        tool: The tool. Only the members of a definition and the hints count.
+        has_hints: Whether *tool* has its source's hints. Definitions that a bundle
             carries beside its documents have none.
-        document: What a document of the source states otherwise; `None` where none does.
-        added: What hints files state of the tool, which counts for no change.
-        files: The digests of the files of an item that is no tool, by path; `None` for a tool. Such
-            an item has no other parts than these and the description.
-        place: Where the page of such an item is.
+        document: A differing document of the source; `None` if there is none.
+        added: The tool's hints from hints files, which do not count as a change.
+        files: The digests of the files of an item other than a tool, by path; `None` for a tool.
+            Such an item has only these parts and the description.
+        place: The place of such an item's page.
     """
 
     tool: Tool
@@ -109,7 +109,7 @@ class ToolStatement:
 
     @property
     def hints(self) -> Hints:
-        """The hints that are stated of the tool; at least those of its annotations."""
+        """The hints of the tool; at least the ones from its annotations."""
         stated = self.tool.hints if self.has_hints else claimed_hints(self.tool.annotations, {})
         return Hints.merge(stated, self.document.tool.hints) if self.document else stated
 
@@ -129,7 +129,7 @@ class LockChangeKind(StrEnum):
     """How a tool differs from a lock."""
 
     CHANGED = "changed"
-    """Its source states another definition."""
+    """Its source has another definition."""
     NEW = "new"
     """The lock does not have it."""
     MISSING = "missing"
@@ -141,8 +141,8 @@ class LockChange:
     """A tool that differs from a lock.
 
     Attributes:
-        before: What was approved; `None` for a new tool.
-        after: What its source states now; `None` for a missing one.
+        before: The approved statement; `None` for a new tool.
+        after: The source's present statement; `None` for a missing tool.
         parts: The parts that differ, of a changed tool.
     """
 
@@ -153,7 +153,7 @@ class LockChange:
 
     @property
     def statement(self) -> ToolStatement:
-        """What is stated now, or was approved of a tool that is missing."""
+        """The present statement, or the approved one of a missing tool."""
         found = self.after or self.before
         assert found is not None, "a change has one or the other"  # noqa: S101
         return found
@@ -168,19 +168,19 @@ class LockChange:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of what is stated now, in hexadecimal; of a missing tool, that it is gone."""
+        """SHA-256 of the present statement, in hexadecimal; of a missing tool, that it is gone."""
         digests = compute_digests(self.after).items() if self.after else ()
         stated: list[JsonValue] = [*self.key, {part.member: one for part, one in digests}]
         return hashlib.sha256(canonical_text(stated).encode()).hexdigest()
 
     @property
     def label(self) -> str:
-        """The tool with the digest of what is stated now, by which it can be approved."""
+        """The tool with the digest of its present statement, by which it can be approved."""
         return f"{self.name}@{self.digest[:DIGITS]}"
 
 
 def stated_by_source(tool: Tool) -> ToolStatement:
-    """Return what the source of *tool* states: also the hints that are text, being unreviewed."""
+    """Return the statement of *tool*'s source, including its claims, which are unreviewed."""
     claims = read_claims(tool)
     if claims != _NO_HINTS:
         tool = replace(tool, hints=Hints.merge(tool.hints, claims))
@@ -188,7 +188,7 @@ def stated_by_source(tool: Tool) -> ToolStatement:
 
 
 def state_item(content: ItemContent) -> ToolStatement:
-    """Return what the source of an item that is no tool states of it."""
+    """Return the statement of the source of an item other than a tool."""
     named = Tool("", content.source_id, content.name, description=content.description)
     return ToolStatement(named, has_hints=False, files=content.files, place=content.place)
 
@@ -196,7 +196,7 @@ def state_item(content: ItemContent) -> ToolStatement:
 def lock_changes(lock: ApprovedTools, stated: Iterable[ToolStatement]) -> tuple[LockChange, ...]:
     """Return the tools that differ from *lock*, sorted by source and name.
 
-    Where a source states several tools of one name, each has to be as it was approved.
+    If a source has several tools of one name, each must equal its approved state.
     """
     approved, seen, found = lock.by_key, set(), []
     for one in stated:
@@ -223,7 +223,7 @@ def lock_changes(lock: ApprovedTools, stated: Iterable[ToolStatement]) -> tuple[
 def as_approved(tool: Tool, approved: ToolStatement) -> Tool:
     """Return *tool* with its approved definition.
 
-    Of hints that have changed, those entries of lists are kept that the source still states, so
+    Of hints that have changed, only entries of lists are kept that the source still has, so
     that text of a server never becomes a hint of a person.
     """
     stated = approved.tool
@@ -234,7 +234,7 @@ def as_approved(tool: Tool, approved: ToolStatement) -> Tool:
             name: tuple(one for one in getattr(hints, name) if one in getattr(known, name))
             for name in HINT_LISTS
         }
-        # Single values of `_meta` are hints already, and its lists are text that nobody approved.
+        # Single values of `_meta` are hints already, and its lists are text without approval.
         hints, meta = replace(known, **lists), {}
     return replace(
         tool,
@@ -250,7 +250,7 @@ def as_approved(tool: Tool, approved: ToolStatement) -> Tool:
 
 
 def _adds_hints(approved: Hints, now: Hints, added: Hints) -> bool:
-    """Return whether hints *now* state what is neither *approved* nor *added* by people.
+    """Return whether hints *now* have anything neither *approved* nor *added* by people.
 
     Entries and values may be missing: without them a tool is no easier to find, and is taken to be
     riskier. A bundle has the hints of files of people, which its sources do not have. But a tool
@@ -274,7 +274,7 @@ def _adds_hints(approved: Hints, now: Hints, added: Hints) -> bool:
 def _changed_document(
     before: ToolStatement, after: ToolStatement, document: LockedDocument
 ) -> tuple[PartChange, ...]:
-    """Return the change of what the *document* of *after* states, as one part."""
+    """Return the change of the *document* of *after*, as one part."""
     approved = before.document or LockedDocument(replace(before.tool, hints=before.hints))
     old, new = approved.tool, document.tool
     if not _adds_hints(old.hints, new.hints, after.added):
@@ -293,7 +293,7 @@ def approve(lock: ApprovedTools, changes: Iterable[LockChange]) -> ApprovedTools
     """Return *lock* with *changes*.
 
     Raises:
-        InputError: A source states several tools of one name, or one that nests too deeply.
+        InputError: A source has several tools of one name, or a tool that nests too deeply.
     """
     statements: dict[Key, ToolStatement | None] = {**lock.by_key}
     changes = tuple(changes)
@@ -312,7 +312,7 @@ def approve(lock: ApprovedTools, changes: Iterable[LockChange]) -> ApprovedTools
 def _keep_approved(
     before: ToolStatement | None, after: ToolStatement | None
 ) -> ToolStatement | None:
-    """Return *after* with what was approved *before* and that its source says nothing of."""
+    """Return *after* with approved members of *before* that its source leaves open."""
     if before is None or after is None:
         return after
     if before.has_hints and not after.has_hints:
@@ -375,7 +375,7 @@ def _written_document(one: ToolStatement) -> JsonObject:
 
 
 def compute_digests(one: ToolStatement) -> dict[DefinitionPart, str]:
-    """Return the digest of each part of *one*; that of its document where it states another."""
+    """Return the digest of each part of *one*, and of its document if that differs."""
     digests = part_digests(one.tool)
     if one.files is not None:
         files: JsonObject = {**one.files}
@@ -436,7 +436,7 @@ def _lines(one: ToolStatement) -> Iterator[str]:
 
 
 DEFAULT_LOCK = "mcpg.lock"
-"""Name of the lock file where nothing names one."""
+"""Name of the lock file if nothing names one."""
 
 SCHEMA = "mcpg/lock-file/1"
 
@@ -457,7 +457,7 @@ def lock_text(lock: ApprovedTools) -> str:
     """
     members = {"schema": SCHEMA, "tools": [_write_entry(one) for one in lock.statements]}
     text = json.dumps(members, ensure_ascii=False, indent=2)
-    # Line feeds stand between members alone.
+    # Line feeds are only between members.
     return (
         UNSAFE.sub(lambda found: "\n" if found.group() == "\n" else json_form(found), text) + "\n"
     )
@@ -483,8 +483,8 @@ def read_lock(path: str | PathLike[str]) -> ApprovedTools:
     """Read the lock file at *path*.
 
     Raises:
-        NotFoundError: There is no such file.
-        InputError: It cannot be read, or is no valid lock.
+        NotFoundError: The file does not exist.
+        InputError: It cannot be read, or is not a valid lock.
     """
     place = str(path)
     try:
@@ -499,7 +499,7 @@ def parse_lock(text: str, place: str) -> ApprovedTools:
     """Return the lock with this *text*, read from *place*.
 
     Raises:
-        InputError: It is no valid lock.
+        InputError: It is not a valid lock.
     """
     conflict = _CONFLICT.search(text)
     if conflict:

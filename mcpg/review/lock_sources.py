@@ -1,4 +1,4 @@
-"""Assemblies under a lock: what their sources state, and sources without what nobody approved."""
+"""Assemblies under a lock: their sources' statements, and sources without unapproved tools."""
 
 from __future__ import annotations
 
@@ -46,18 +46,18 @@ _NO_HINTS = Hints()
 
 
 def collect_statements(assembly: Assembly) -> tuple[ToolStatement, ...]:
-    """Return what the sources of *assembly* state of each tool.
+    """Return the statements of the sources of *assembly* about each tool.
 
-    A document states the definition of its tool where no manifest or server does, and a bundle the
-    definition that it carries beside a document. Documents of a bundle are statements as well, and
-    documents of people where there is nothing else.
+    A document defines its tool if no manifest or server does; a document of a bundle does not
+    if the bundle carries a definition beside it, which counts instead. Documents of a bundle
+    are also statements, and so are documents of people if there is nothing else.
     """
     given = {tool.key for tool in assembly.given}
-    # What hints files state of tools that have documents, which may repeat it.
+    # Hints from hints files for tools that have documents, which may repeat them.
     read = {item.document.tool.key for item in assembly.read} if assembly.rules else ()
     bare = [replace(one, hints=_NO_HINTS) for one in assembly.catalog.tools if one.key in read]
     added = {one.key: one.hints for one in apply_rules(bare, assembly.rules)[0]}
-    # What people added to a tool of the last build is no statement of its source.
+    # People's additions to a tool of the last build are not a statement of its source.
     kept = {tool.key for tool in assembly.catalog.tools if tool.id in assembly.kept}
     bundled: dict[Key, LockedDocument] = {}
     found: list[ToolStatement] = []
@@ -84,9 +84,9 @@ def collect_statements(assembly: Assembly) -> tuple[ToolStatement, ...]:
 def stated_in(
     batch: SourceBatch, assemble: Callable[[SourceBatch], Assembly]
 ) -> tuple[tuple[ToolStatement, ...], tuple[ReadDocument, ...]]:
-    """Return what *batch* states of each tool, and the documents among it.
+    """Return the statements of *batch* about each tool, and its documents.
 
-    Where it has none, nothing is assembled.
+    If it has none, nothing is assembled.
     """
     if batch.documents or batch.bundles:
         assembly = assemble(batch)
@@ -102,10 +102,10 @@ def assembly_changes(lock: ApprovedTools, assembly: Assembly) -> tuple[LockChang
 def leave_out_unapproved(
     batch: SourceBatch, read: Sequence[ReadDocument], changes: Iterable[LockChange], *, hides: bool
 ) -> SourceBatch:
-    """Return *batch* without what a lock does not approve: new tools, by its *changes*.
+    """Return *batch* without tools that a lock does not approve: new tools, by its *changes*.
 
-    Changed ones are left out as well if it *hides*, rather than described as approved, and changed
-    items that are no tools always. *read* are the documents of tools that were read from the batch.
+    Changed ones are also left out if it *hides*, rather than described as approved, and changed
+    items other than tools always. *read* are the documents of tools that were read from the batch.
     """
     changes = tuple(changes)
     places = {one.after.place for one in changes if one.after and one.after.files is not None}
@@ -121,14 +121,14 @@ def leave_out_unapproved(
     given = {tool.key for tool in batch.tools}
     replaced = left_out | (approved.keys() - given)
     dropped = set(find_texts(read, replaced))
-    # A server's own definition takes the place of a document that a bundle has changed.
+    # A server's own definition replaces a document that a bundle has changed.
     beside = {
         one.key
         for one in changes
         if any(part.part is DefinitionPart.DOCUMENT for part in one.parts)
     } & given
     dropped.update(find_texts((item for item in read if item.is_bundled), beside))
-    # Documents that state another definition than the approved one give way to their tools.
+    # Documents with another definition than the approved one give way to their tools.
     documented: dict[Key, Tool] = {}
     for tool in (item.document.tool for item in read):
         if tool.key in replaced and tool.key in approved:
@@ -182,7 +182,7 @@ def _keep_in_bundle(raw: RawFile, is_kept: Callable[[SourceDocument], bool]) -> 
 def change_diagnostics(
     changes: Iterable[LockChange], place: str, *, hides: bool
 ) -> Iterator[Diagnostic]:
-    """Report what became of the tools that differ from the lock at *place*."""
+    """Report the treatment of the tools that differ from the lock at *place*."""
     for change in changes:
         source_id, name = change.key
         is_tool = change.statement.files is None
@@ -203,7 +203,7 @@ def change_diagnostics(
 
 
 _NAMED = 12
-# What is assumed of a tool that does not state it, by the protocol: the less safe.
+# The protocol's assumptions about a tool without these annotations: the less safe.
 _UNSAFE = dict(zip(TYPED_ANNOTATIONS, (False, True, False, True), strict=True))
 _HINTS = dict(
     zip(TYPED_ANNOTATIONS, ("read_only", "destructive", "idempotent", "open_world"), strict=True)
@@ -253,14 +253,14 @@ class ToolLock:
 
 @dataclass(frozen=True, slots=True)
 class ReviewOutcome:
-    """What became of the live tools under a review.
+    """The live tools after a review.
 
     Attributes:
         shown: Changed tools as they are described, by identity.
-        flags: Hints of these that hold whatever their documents state, by identity.
-        hidden: Tools that are not there for anyone, by identity, with the ids that they had.
+        flags: Hints of these that override their documents, by identity.
+        hidden: Tools that no client gets, by identity, with the ids that they had.
         schemas: Input schemas that the servers of changed tools have now, by identity.
-        diagnostics: What was found.
+        diagnostics: The findings.
     """
 
     shown: Mapping[Key, Tool] = field(default_factory=dict)
@@ -270,7 +270,7 @@ class ReviewOutcome:
     diagnostics: tuple[Diagnostic, ...] = ()
 
     def followed_by(self, later: ReviewOutcome) -> ReviewOutcome:
-        """Return what became of tools under this review, and of those left under a *later* one."""
+        """Return the joint outcome of this review and of a *later* one of the tools left."""
         return ReviewOutcome(
             shown={**self.shown, **later.shown},
             flags={
@@ -278,7 +278,7 @@ class ReviewOutcome:
                 for key in self.flags.keys() | later.flags.keys()
             },
             hidden={**self.hidden, **later.hidden},
-            # The later one compared what this one describes, not what the server has.
+            # The later one compared this one's description, not the server's.
             schemas={**later.schemas, **self.schemas},
             diagnostics=(*self.diagnostics, *later.diagnostics),
         )
@@ -290,7 +290,7 @@ class ReviewedGraph:
 
     Attributes:
         tools: Its tools, with their ids.
-        definitions: Their definitions, by identity; none where a document states only prose.
+        definitions: Their definitions, by identity; none if a document has only prose.
     """
 
     tools: tuple[Tool, ...]
@@ -331,7 +331,7 @@ def review_tools(
 
 def _describe_as_reviewed(changed: Mapping[Key, _ChangedTool]) -> ReviewOutcome:
     # Annotations that were reviewed as safe and are not so any more: a client that asks before it
-    # changes things must not be told that a tool only reads.
+    # changes things must not see such a tool as read-only.
     flags: dict[Key, dict[str, bool]] = {}
     for key, one in changed.items():
         before, now = one.reviewed.annotations, one.live.annotations
@@ -374,9 +374,9 @@ def _find_changed(definitions: Definitions, live: Iterable[Tool]) -> dict[Key, _
 def review_locked_tools(
     changes: Iterable[LockChange], lock: ToolLock, responding: Collection[str]
 ) -> ReviewOutcome:
-    """Return what becomes of tools that differ from *lock*.
+    """Return the treatment of tools that differ from *lock*.
 
-    What sources have that are not *responding* is not known.
+    Tools of sources that are not *responding* are unknown.
     """
     hides = lock.on_change == OnChange.HIDE
     every = [
@@ -399,7 +399,7 @@ def review_locked_tools(
 
 
 def nothing_reviewed(live: Iterable[Tool], place: str) -> ReviewOutcome:
-    """Return the review that hides all of *live*, where the graph cannot be read."""
+    """Return the review that hides all of *live*, for a graph that cannot be read."""
     hidden = {tool.key: tool for tool in live}
     return ReviewOutcome(
         hidden=hidden, diagnostics=tuple(_report_unreviewed(hidden.values(), place))
@@ -433,7 +433,7 @@ def _report_unreviewed(tools: Iterable[Tool], place: str) -> Iterator[Diagnostic
 
 def _with_reviewed_definition(one: _ChangedTool, flags: Mapping[str, bool]) -> Tool:
     reviewed = one.reviewed
-    # Clients refuse results that violate an output schema: the reviewed one may hold no longer.
+    # Clients refuse results that violate an output schema: the reviewed one may be out of date.
     has_output = all(change.part is not DefinitionPart.OUTPUT_SCHEMA for change in one.changes)
     # `_meta` has hints that are not approved.
     has_meta = all(change.part is not DefinitionPart.HINTS for change in one.changes)

@@ -1,4 +1,4 @@
-"""Sources: the files, folders and servers from which a catalogue is made."""
+"""Sources: the files, folders and servers from which a catalog is made."""
 
 from __future__ import annotations
 

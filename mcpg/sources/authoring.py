@@ -16,7 +16,7 @@ from typing import Any, TypeVar, overload
 __all__ = ["tool"]
 
 MARK = "__mcpg_tool__"
-"""Attribute of a marked function: a mapping of what its author says about it."""
+"""Attribute of a marked function: a mapping with its author's hints."""
 
 _Function = TypeVar("_Function", bound="Callable[..., Any]")
 
@@ -47,10 +47,10 @@ def tool(
     """Mark a function as a tool; the function itself stays as it is.
 
     Args:
-        function: The function, where `@tool` stands without brackets.
-        name: Name of the tool, in place of the function's.
+        function: The function, if `@tool` has no brackets.
+        name: Name of the tool, instead of the function's.
         title: A name for people.
-        description: What it does, in place of the docstring.
+        description: What it does, instead of the docstring.
         hints: Hints by the keys of hints files in lower case: `aliases`, `keywords`, `categories`,
             `tags`, `data_sources`, `examples`, `read_only`, `idempotent`, `destructive`,
             `open_world`, `cost_tier`, `latency_tier`, `enabled_by_default`.

@@ -1,6 +1,6 @@
 """Configuration files of desktop and editor clients: which servers they name.
 
-`mcpg.sources.server_entries` knows where each client keeps them.
+`mcpg.sources.server_entries` reads the entries of each client.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ SESSION_SETTINGS: tuple[SessionSetting, ...] = ("client", "shared")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Configured:
-    """What programs and addresses have in common.
+    """The common attributes of programs and addresses.
 
     Attributes:
-        secrets: Texts that must not come back in what the server says of its tools.
+        secrets: Texts to remove from the server's descriptions of its tools.
         timeout: Seconds for a call without progress, `None` for the default.
-        trust_hints: Whether lists of hints that it states count as the operator's.
+        trust_hints: Whether its lists of hints count as the operator's.
         sessions: `client` for a connection for each client session, `shared` for one of all,
             `None` for what `mcpg.sources.registry` finds.
         variables: The environment variables that were filled in, with their values.
@@ -77,11 +77,11 @@ def _is_named(name: str, patterns: Sequence[str]) -> bool:
 class StdioServer(_Configured):
     """A server that is a program, spoken to over its standard input and output.
 
-    What may hold a secret is kept out of its repr.
+    Its repr leaves out all values that may contain a secret.
 
     Attributes:
-        place: How messages name it; holds no secret.
-        name: The source id of its tools; `None` for what the server calls itself.
+        place: How messages name it; contains no secret.
+        name: The source id of its tools; `None` for the server's own name.
         env: Environment variables beside the few that every server gets.
         cwd: The folder in which it runs, or `None` for the present one.
     """
@@ -105,7 +105,7 @@ class HttpServer(_Configured):
 
     Attributes:
         is_sse: Whether it speaks the older transport of two addresses.
-        oauth: How mcpg is let in where the server wants OAuth; `None` for not at all.
+        oauth: How mcpg is let in if the server requires OAuth; `None` for not at all.
     """
 
     place: str
@@ -131,7 +131,7 @@ class HttpServer(_Configured):
         file, _, name = self.place.rpartition(": ")
         options = ["--scope", scope] if scope else []
         if not file:
-            # The address may hold a key.
+            # The address may contain a key.
             return f"`{shlex.join(['mcpg', 'login', *options])}` with its address"
         words = [name] if PurePath(file).name in _OUR_FILES else [name, file]
         return f"`{shlex.join(['mcpg', 'login', *words, *options])}`"
@@ -142,12 +142,12 @@ Server = StdioServer | HttpServer
 
 
 def find_secrets(url: str, headers: Mapping[str, str]) -> tuple[str, ...]:
-    """Return what may be secret in an address and its headers, also without `Bearer` before it."""
+    """Return the possible secrets of an address and its headers, also without `Bearer` before."""
     values = tuple(headers.values())
     return (url, *secrets_in([url]), *values, *(word for one in values for word in one.split()))
 
 
-# A name, and what stands between it and what is said of it.
+# A name, and the characters between it and its value.
 _NAME = re.compile(
     r"(?<![\w.-])([\w.-]++)[\"']?\s*+[=:]\s*+[\"']?(?:(?:bearer|basic|token)\s++)?", re.IGNORECASE
 )
@@ -158,15 +158,15 @@ _OF_A_SECRET = re.compile(
     r"|(?<![a-z])(?:pwd|pat|auth))s?\Z",
     re.IGNORECASE,
 )
-# Values such as that of `REQUIRE_AUTH`.
+# Values of switches, such as `REQUIRE_AUTH`.
 _FLAGS = frozenset(("true", "false", "none", "null"))
 _OF_A_USER = re.compile(r"://[^\s/@:]{0,200}:([^\s/@]{1,500})@")
 
 
 def secrets_in(args: Sequence[str]) -> tuple[str, ...]:
-    """Return what may be secret in the arguments of a program, or in an address.
+    """Return the texts that may be secret in the arguments of a program, or in an address.
 
-    That is the value of an option, a variable, a header or a part of a query whose name is that of
+    These are the value of an option, a variable, a header or a part of a query with the name of
     a secret, and the password of a user before a host.
     """
     named = ((one, name) for one in args for name in _NAME.finditer(one) if _is_secret(name[1]))
@@ -178,7 +178,7 @@ def secrets_in(args: Sequence[str]) -> tuple[str, ...]:
 
 
 def named_secrets(given: Mapping[str, str], words: Sequence[str] = ()) -> tuple[str, ...]:
-    """Return the texts that a name marks as secret, also where they are a part of another text."""
+    """Return the texts that a name marks as secret, even if they are a part of another text."""
     stated = (f"{name}={value}" for name, value in given.items())
     whole = (value for name, value in given.items() if _is_secret(name))
     found = (*whole, *secrets_in([*words, *stated]))
@@ -242,7 +242,7 @@ _OF_EDITORS = ("workspaceFolder", "workspaceFolderBasename", "userHome", "pathSe
 
 
 def check_variables(text: str, place: str, *, has_inputs: bool = False) -> None:
-    """Raise a `SourceError` where a `${...}` in *text* is neither a variable nor an input."""
+    """Raise a `SourceError` if a `${...}` in *text* is neither a variable nor an input."""
     for one in _OTHER.finditer(text):
         known = _VARIABLE.match(one[0])
         if known is None or (known[3] and not has_inputs):
@@ -267,12 +267,12 @@ def expand(
 ) -> str:
     """Fill in `${NAME}`, `${env:NAME}` and `${NAME:-default}` from *environ*, and *inputs*.
 
-    The default stands for a variable that is not set or empty, as in a shell. What is filled in is
-    not looked at again; *used* gets these variables with their values.
+    The default replaces a variable that is not set or empty, as in a shell. Inserted values are
+    not expanded again; *used* gets these variables with their values.
 
     Raises:
-        SourceError: A variable without default is not set, an input has no value, or something
-            else stands in `${...}`.
+        SourceError: A variable without default is not set, an input has no value, or `${...}`
+            contains something else.
     """
     check_variables(text, place, has_inputs=inputs is not None)
 
@@ -346,7 +346,7 @@ def server_at(argument: str, live: Live) -> Server:
 
 
 def bare_address(address: str) -> str:
-    """Return the *address* without what may be secret in it: user, path and query."""
+    """Return the *address* without its possible secrets: user, path and query."""
     parts = split_address(address)
     host = parts.hostname if parts else None
     if not (parts and host):
@@ -408,8 +408,8 @@ def read_client_configuration(
 ) -> tuple[tuple[Server, ...], tuple[Diagnostic, ...]]:
     """Read the servers that a configuration names, in its order; *ask* is as in `Live`.
 
-    A server that cannot be used is reported as an error, a disabled one as information. What its
-    client does and mcpg does not is a warning.
+    An unusable server is reported as an error, a disabled one as information. Features of its
+    client that mcpg lacks are warnings.
     """
     repeated: set[str] = set()
     value = parse_configuration(text, place, repeated)
@@ -423,7 +423,7 @@ def read_client_configuration(
         warning(Code.KEY_REPEATED, f"{message}{key[:80]!r}", place) for key in sorted(repeated)
     ]
     tools = value.get("tools") if isinstance(value, dict) else None
-    # OpenCode disables tools by their names, which begin with that of their server.
+    # OpenCode disables tools by their names, which begin with their server's name.
     disabled = (
         [one for one, is_on in tools.items() if is_on is False] if isinstance(tools, dict) else []
     )
@@ -446,7 +446,7 @@ def read_client_configuration(
 
 
 def _warn_unsupported(entry: JsonValue, where: str) -> Iterator[Diagnostic]:
-    """Yield warnings of what the client of an *entry* does and mcpg does not."""
+    """Yield warnings of features that the client of an *entry* has and mcpg lacks."""
     members = entry if isinstance(entry, dict) else {}
     if members.get("envFile"):
         message = "its `envFile` is not read; write the variables into `env`"

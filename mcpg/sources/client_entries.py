@@ -1,6 +1,6 @@
-"""Entries of client configurations, made from what a catalog states of a server.
+"""Entries of client configurations, made from a catalog's description of a server.
 
-The texts of a catalog are those of strangers: versions are pinned, only runners of packages become
+Strangers write the texts of a catalog: versions are pinned, only runners of packages become
 commands, an address must be public, and no text refers to a variable that the catalog chooses
 unless it is a declared input.
 """
@@ -28,14 +28,14 @@ from mcpg.text.json_values import JsonObject
 
 @dataclass(frozen=True, slots=True)
 class _Runner:
-    """What runs packages of one type.
+    """The commands that run packages of one type.
 
     Attributes:
         commands: The commands that a catalog may choose; the first is usual.
         name: The pattern of names of packages.
         version: The pattern of versions that are fixed.
         words: Words before the package.
-        joint: What stands between the package and its version.
+        joint: The text between the package and its version.
         after: Words after the package.
         registries: Address of the only registry that it loads packages from.
         options: Options with values that a catalog may give to the command.
@@ -84,13 +84,13 @@ _PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _REFERENCE = re.compile(r"\$[A-Za-z_{(]|%[A-Za-z_]\w*%|\{(?:env|file):|`")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _IS_REFERENCE = re.compile(rf"\$\{{{_VARIABLE.pattern}\}}")
-# Variables that change what a runner loads, or from where.
+# Variables that change the packages that a runner loads, or their origin.
 _OF_RUNNERS = re.compile(
     r"PATH|(?:LD|DYLD|NPM|UV|PIP|NUGET|DOTNET|DOCKER)_\w+|NODE_(?:OPTIONS|PATH)"
     r"|PYTHON(?:PATH|HOME|STARTUP|WARNINGS)|BASH_ENV",
     re.IGNORECASE,
 )
-# A path of the host that the catalog chooses; one that begins with a variable is the user's.
+# A path of the host that the catalog chooses; the user chooses paths that begin with a variable.
 _HOST_PATH = re.compile(r"^[^$\w]|^[a-z]:|(?:src|source)\s*=[^$\w]", re.IGNORECASE)
 _LOCAL_ENDS = (".localhost", ".localdomain", ".local", ".internal", ".lan", ".home.arpa")
 _NO_NAME = re.compile(r"[^A-Za-z0-9]+")
@@ -107,8 +107,8 @@ class ClientEntry:
 
     Attributes:
         name: Its name in the configuration.
-        via: What it uses: `npm`, `pypi`, `nuget`, `oci`, or the host of an address.
-        variables: Environment variables that the user sets, with what each is for.
+        via: Its package registry or host: `npm`, `pypi`, `nuget`, `oci`, or the host of an address.
+        variables: Environment variables that the user sets, with the purpose of each.
         left_out: Names of optional inputs without a value.
     """
 
@@ -380,7 +380,7 @@ def add_entry(text: str, place: str, entry: ClientEntry) -> str:
     Everything else stays as it is, comments too. An empty text is a new configuration.
 
     Raises:
-        SourceError: It is no JSON, or not that of a client.
+        SourceError: It is not JSON, or not a client's configuration.
         OutputError: It has a server of this name, or the entry cannot be added safely.
     """
     path = PurePath(place)
@@ -430,7 +430,7 @@ def _insert(text: str, key: str, entry: ClientEntry) -> str:
 
 
 def _find_object(text: str, key: str) -> int:
-    """Return where the object that is the member *key* of the whole begins, -1 for nowhere."""
+    """Return the offset of the object that is the member *key* of the whole, -1 if missing."""
     depth, name = 0, ""
     for token in _TOKEN.finditer(text):
         sign = token[0]
@@ -446,7 +446,7 @@ def _find_object(text: str, key: str) -> int:
 
 
 def write_entry(path: str, shown: str, entry: ClientEntry) -> None:
-    """Add an *entry* to the client's configuration at *path*, or make one that has it alone.
+    """Add an *entry* to the client's configuration at *path*, or make a configuration with only it.
 
     Raises:
         McpgError: It cannot be read, changed or written; it stays as it was.

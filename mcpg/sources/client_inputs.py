@@ -1,4 +1,4 @@
-"""Inputs: values for which a client asks its user, and where mcpg has them from."""
+"""Inputs: values for which a client asks its user, and how mcpg gets them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class ClientInput:
 
     Attributes:
         is_password: Whether it is hidden while it is typed.
-        default: The value if nobody can be asked, "" for none.
+        default: The value if the user cannot be asked, "" for none.
     """
 
     name: str
@@ -69,7 +69,7 @@ class InputValues:
         Raises:
             SourceError: It has none.
         """
-        # A client asks for undeclared inputs as well; nobody has stated that these can be shown.
+        # A client also asks for undeclared inputs; no declaration permits showing them.
         one = self.declared.get(name) or ClientInput(name)
         found = self.environ.get(one.variable)
         if not found:

@@ -22,7 +22,7 @@ class ClientFile:
 
     Attributes:
         shown: The file as people write it, with `~` for the home folder.
-        is_local: Whether it lies in the working folder, and may come with the files of strangers.
+        is_local: Whether it is in the working folder, and may come with the files of strangers.
     """
 
     client: str
@@ -33,7 +33,7 @@ class ClientFile:
 
 @dataclass(frozen=True, slots=True)
 class FoundClient:
-    """A configuration that names servers: those that can be used, and what is wrong with others."""
+    """A configuration that names servers: the usable servers, and the faults of the others."""
 
     file: ClientFile
     servers: tuple[str, ...]
@@ -124,7 +124,7 @@ class FoundSkills:
 
 
 def skill_folders(folder: str, home: str) -> tuple[ClientFile, ...]:
-    """Return the folders in which clients keep skills, those of the user first."""
+    """Return the folders in which clients keep skills, the user's first."""
     own = (ClientFile(name, _join_path(home, path), f"~/{path}") for name, path in _SKILLS_IN_HOME)
     local = (
         ClientFile(name, _join_path(folder, path), path, True) for name, path in _SKILLS_IN_FOLDER
@@ -133,7 +133,7 @@ def skill_folders(folder: str, home: str) -> tuple[ClientFile, ...]:
 
 
 def find_skill_folders(folders: Iterable[ClientFile]) -> tuple[FoundSkills, ...]:
-    """Return those of *folders* that have skills, each once; nothing in them is read."""
+    """Return the *folders* that have skills, each once; nothing in them is read."""
     found: list[FoundSkills] = []
     seen: set[str] = set()
     for one in folders:
@@ -149,7 +149,7 @@ def find_skill_folders(folders: Iterable[ClientFile]) -> tuple[FoundSkills, ...]
 def client_files(
     folder: str, home: str, system: str, environ: Mapping[str, str]
 ) -> tuple[ClientFile, ...]:
-    """Return the places where clients keep their configurations, those of the user first."""
+    """Return the places where clients keep their configurations, the user's first."""
     # By the XDG Base Directory Specification, a relative path counts as none.
     named = environ.get("XDG_CONFIG_HOME", "")
     applications = settings = named if posixpath.isabs(named) else _join_path(home, ".config")
@@ -184,10 +184,10 @@ def _join_path(folder: str, path: str) -> str:
 def find_clients(
     files: Iterable[ClientFile], environ: Mapping[str, str], *, can_ask: bool = False
 ) -> tuple[tuple[FoundClient, ...], tuple[Diagnostic, ...]]:
-    """Return which of *files* name servers, each once, and diagnostics of those that are broken.
+    """Return which of *files* name servers, each once, and diagnostics of broken files.
 
     Nothing is started or changed, and no value of a server's entry is kept. Inputs without a value
-    are no reason against a server if the user *can* be asked for them later.
+    do not exclude a server if the user *can* be asked for them later.
     """
     found: list[FoundClient] = []
     broken: list[Diagnostic] = []

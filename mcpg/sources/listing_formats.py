@@ -104,7 +104,7 @@ def _is_agent_card(value: JsonObject) -> bool:
 
 @dataclass(slots=True)
 class _CatalogReader:
-    """Reads the servers of one file, and keeps what was noticed."""
+    """Reads the servers of one file, and keeps its diagnostics."""
 
     place: str
     catalog: str
@@ -225,7 +225,7 @@ class _CatalogReader:
             yield self._merge_entry(entry, identifier, kind, url)
 
     def _merge_entry(self, entry: JsonObject, identifier: str, kind: str, url: str) -> ListedServer:
-        """Return what an entry states, and what a card within it adds to that."""
+        """Return the members of an entry, and those that a card within it adds."""
         data = {"name": identifier, **_table(entry, "data")}
         card = self._read_agent_card(data) if _is_agent_card(data) else self._read_server(data, {})
         known = card or ListedServer(self.catalog, identifier)
@@ -249,7 +249,7 @@ class _CatalogReader:
         )
 
     def report(self) -> Iterator[Diagnostic]:
-        """Yield what was noticed while reading."""
+        """Yield the diagnostics of reading."""
         yield from self.noticed
         for reason, count in self.unread.items():
             message = f"{format_count(count, 'entry', 'entries')} left out: {reason}"
@@ -310,7 +310,7 @@ def _version_key(server: ListedServer) -> tuple[tuple[int, ...], bool]:
 
 @dataclass(frozen=True, slots=True)
 class CatalogPages:
-    """The pages of the servers of a catalog, and what was noticed about them."""
+    """The pages of the servers of a catalog, and their diagnostics."""
 
     pages: tuple[SourceDocument, ...]
     diagnostics: tuple[Diagnostic, ...] = ()
@@ -322,12 +322,12 @@ def read_catalog(text: str, place: str, *, path: str, source_id: str | None = No
     Args:
         text: The whole catalog.
         place: Its file, for messages.
-        path: Path of the file, whose name is that of the catalog; a file of one server has its
+        path: Path of the file, which names the catalog; a file of one server has its
             name.
-        source_id: Name of the catalog in place of that.
+        source_id: Name of the catalog instead of that.
 
     Raises:
-        SourceError: It is no JSON, or lists no server.
+        SourceError: It is not JSON, or lists no server.
     """
     noticed: list[Diagnostic] = []
     values = parse_repaired(text, place, noticed)

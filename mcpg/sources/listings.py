@@ -21,7 +21,7 @@ AGENT = "application/a2a-agent-card+json"
 SKILL = "application/agent-skills+zip"
 REGISTRY = "application/ai-registry+json"
 CATALOG = "application/ai-catalog+json"
-"""Media types of what a catalog lists (Agentic Resource Discovery 0.91)."""
+"""Media types of entries in a catalog (Agentic Resource Discovery 0.91)."""
 
 MEDIA_TYPES = {
     "application/mcp-server+json": MCP_SERVER,
@@ -46,15 +46,15 @@ class ListedServer:
         catalog: The catalog that lists it; with *name* its identity.
         name: The name or identifier that the catalog gives it, such as `io.github.acme/weather`.
         type: Its media type.
-        status: `deprecated` where the catalog states that, "" otherwise.
-        identifier: Its `urn:air:` identifier, "" where it has none.
+        status: `deprecated` if the catalog marks it so, "" otherwise.
+        identifier: Its `urn:air:` identifier, "" if it has none.
         url: Address of the document that describes it.
         website: Address of its website or repository, for people.
         capabilities: Names of its tools or skills.
         queries: Requests that it serves, by its publisher.
         texts: Further texts that describe its capabilities.
         packages: Packages that run it, as a `server.json` of 2025-12-11 has them.
-        remotes: Addresses at which it runs, likewise.
+        remotes: Addresses at which it runs, in the same format.
     """
 
     catalog: str
@@ -79,7 +79,7 @@ class ListedServer:
         return self.title or self.name
 
     def to_dict(self) -> JsonObject:
-        """Return what is known of it, without members that are empty."""
+        """Return its members, without those that are empty."""
         members = {one.name: getattr(self, one.name) for one in fields(self)}
         return {
             name: list(value) if isinstance(value, tuple) else value

@@ -1,4 +1,4 @@
-"""Sources: what a file is by its content, how its text is read, and what reading yields."""
+"""Sources: the kind of a file by its content, the reading of its text, and the results."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class RawFile:
     """The text of a file, not yet parsed: of a bundle, of an RDF graph, or of observed calls.
 
     Attributes:
-        place: Its path, for messages; its extension tells the format of a graph.
+        place: Its path, for messages; its extension decides the format of a graph.
     """
 
     text: str
@@ -58,7 +58,7 @@ class SourceBatch:
 
     Attributes:
         graphs: RDF graphs, not yet parsed: `mcpg.graph.jsonld` makes documents of them.
-        passed_over: Markdown files of folders that are no documents, without their texts.
+        passed_over: Markdown files of folders that are not documents, without their texts.
         sources: How many files, modules and servers were read, with those that failed.
     """
 
@@ -85,13 +85,13 @@ class SourceBatch:
 
 
 PYTHON = "python:"
-"""What a source begins with that is a Python module."""
+"""The prefix of a source that is a Python module."""
 
 CODE = "code:"
-"""What a source begins with that is a folder or file of source code."""
+"""The prefix of a source that is a folder or file of source code."""
 
 SKILLS, SKILL_FILE = "skills:", "SKILL.md"
-"""What a source begins with that is a folder of skills, and the file that makes one a skill."""
+"""The prefix of a source that is a folder of skills, and the file that makes a skill."""
 
 _MARKDOWN = (".md", ".markdown", ".mdx")
 _TEXT = (".txt", ".text")
@@ -102,13 +102,13 @@ _GRAPHS = (".ttl", ".turtle", ".nt", ".nq", ".trig", ".n3", ".rdf", ".owl", ".js
 _HINTS = tuple(f"hints{end}" for end in (*_YAML, ".json"))
 
 _FRONT_MATTER = re.compile(r"---[ \t\r]*\n(?:[^\n]*\n)*?(?:---|\.\.\.)[ \t\r]*(?:\n|\Z)")
-# Front matter that does not end, or that stands below blank lines, begins with a key at least.
+# Front matter that does not end, or that is below blank lines, begins with a key at least.
 _FRONT_KEY = re.compile(
     r"(?:[ \t\r]*\n)*---[ \t\r]*\n(?:[ \t\r]*\n|#[^\n]*\n){0,20}[A-Za-z_][\w.-]*[ \t]*:"
 )
 _TOOL_IDENTITY = re.compile(r"^## Tool Identity[ \t]*\r?$", re.MULTILINE)
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
-# What stands for a line of three hyphens by mistake: other numbers, dashes, TOML's mark, a fence.
+# Mistaken forms of a line of three hyphens: other numbers, dashes, TOML's mark, a fence.
 _ODD_FENCE = re.compile(
     r"[ \t]*(?:-{2,}|[\u2010-\u2015]+|\+{3,}|;{3,}|`{3,} ?ya?ml|---[^\n]*)[ \t\r]*\Z"
 )
@@ -183,7 +183,7 @@ def may_be_source(name: str) -> bool:
 
 
 def kind_in_folder(name: str, text: str, place: str) -> FileKind | None:
-    """Return what a file found in a folder is; `None` for Markdown that is no tool's document."""
+    """Return the kind of a file found in a folder; `None` for Markdown that is not a document."""
     lower = name.casefold()
     if _is_hints_name(lower):
         return FileKind.HINTS
@@ -200,10 +200,10 @@ def kind_in_folder(name: str, text: str, place: str) -> FileKind | None:
 
 
 def kind_of_named(name: str, text: str, place: str) -> FileKind:
-    """Return what a file that the user named is.
+    """Return the kind of a file that the user named.
 
     Raises:
-        SourceError: It is nothing that holds tools or says something about them.
+        SourceError: It contains neither tools nor information about them.
     """
     lower = name.casefold()
     if "\0" in text or not (text.strip() or _is_hints_name(lower)):
@@ -258,9 +258,9 @@ _LIKE = "looks like a tool's document, and is ignored:"
 
 
 def likeness(name: str, text: str) -> tuple[str, int] | None:
-    """Return why Markdown that is no document may be meant as one, and the number of its line.
+    """Return why Markdown that is not a document may be meant as one, and the line's number.
 
-    `None` for a file of another kind, or one that looks like no document.
+    `None` for a file of another kind, or without the look of a document.
     """
     if not name.casefold().endswith(_MARKDOWN):
         return None
@@ -270,7 +270,7 @@ def likeness(name: str, text: str) -> tuple[str, int] | None:
     lines = text.split("\n")
     first = next((number for number, line in enumerate(lines) if line.strip()), 0)
     below = lines[first + 1 : first + _MOST_FRONT_LINES]
-    # The keys that stand below before anything else does.
+    # The keys below it, before any other text.
     front = takewhile(
         lambda line: _KEY_LINE.match(line) or not line.strip() or line[:1] in " \t-#", below
     )
@@ -290,7 +290,7 @@ def likeness(name: str, text: str) -> tuple[str, int] | None:
 
 
 def _lines_outside_fences(text: str) -> Iterator[tuple[int, str]]:
-    """Return the lines of *text* that stand in no fence, with their numbers from 1."""
+    """Return the lines of *text* outside of fences, with their numbers from 1."""
     fence = ""
     for number, line in enumerate(text.split("\n"), start=1):
         mark = _FENCE.match(line)
@@ -309,7 +309,7 @@ def _is_openapi(text: str) -> bool:
 
 
 def _json_kind(text: str) -> FileKind:
-    """Return what a JSON text is, parsing only where its first member leaves that open."""
+    """Return the kind of a JSON text, parsing it only if its first member leaves that open."""
     for beginning, kind in _BEGINNINGS:
         if beginning.match(text):
             return kind
@@ -342,7 +342,7 @@ def missing_source(argument: str) -> NotFoundError:
 
 
 def as_list(arguments: Any) -> list[Any]:
-    """Return *arguments*, which are read more than once, as a list; one value alone is an error."""
+    """Return *arguments*, which are read more than once, as a list; a single value is an error."""
     if isinstance(arguments, str | bytes | Mapping) or not isinstance(arguments, Iterable):
         message = f"the sources are of type {type(arguments).__name__}"
         raise UsageError(message, place="SOURCE", remedy="use a list, also for one source")
@@ -420,7 +420,7 @@ def read_text(path: Path, place: str) -> str:
 
 
 def decode(data: bytes, place: str) -> str:
-    """Decode UTF-8, or UTF-16 that says so by its byte order mark."""
+    """Decode UTF-8, or UTF-16 with a byte order mark."""
     if len(data) > MAX_BYTES:
         message = f"is larger than {MAX_BYTES:,} bytes"
         raise SourceError(message, place=place, remedy="split it into smaller files")
@@ -435,12 +435,12 @@ def decode(data: bytes, place: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ServerListing:
-    """What came of asking one server.
+    """The result of querying one server.
 
     Attributes:
-        has_answered: Whether it told its tools, be they none.
-        name: What it calls itself, "" for nothing; values of its configuration are hidden.
-        protocol: The version of the protocol that it speaks, "" where it did not answer.
+        has_answered: Whether it listed its tools, even if it has none.
+        name: Its own name, "" for none; values of its configuration are hidden.
+        protocol: The version of the protocol that it speaks, "" if it did not answer.
         noise: The first line on its standard output that was not a message, and their number.
     """
 

@@ -1,4 +1,4 @@
-"""Python modules, whose functions become tools: type hints by pydantic, docstrings parsed."""
+"""Tools from the functions of Python modules: type hints by pydantic, docstrings parsed."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def import_named_module(argument: str) -> tuple[ModuleType, str]:
             remedy = "check the name, install it, or run where it is"
             raise NotFoundError(message, place=argument, remedy=remedy) from fault
         said = ""
-        with contextlib.suppress(Exception):  # even saying what is wrong is up to the module
+        with contextlib.suppress(Exception):  # even the error's text comes from the module
             said = str(fault)
         what = f"{type(fault).__name__}: {said}" if said else type(fault).__name__
         message = f"importing this module failed: {what}"
@@ -68,14 +68,14 @@ def import_named_module(argument: str) -> tuple[ModuleType, str]:
 def read_python(argument: str, source_id: str | None = None) -> ManifestTools:
     """Import a module and read its functions.
 
-    These are the functions that `mcpg.sources.authoring.tool` marks, or, where none is marked, the
+    These are the functions that `mcpg.sources.authoring.tool` marks, or, if none is marked, the
     public functions that the module defines; with an attribute, as `python:package.module:name`,
-    the function or the functions that it holds. *source_id* overrides the name of the module.
+    the function or the functions in that. *source_id* overrides the name of the module.
 
     Raises:
-        NotFoundError: There is no such module or attribute.
-        SourceError: The module cannot be imported, or what is named is no function.
-        UsageError: The argument is no name of a module, or a library is not installed.
+        NotFoundError: The module or attribute does not exist.
+        SourceError: The module cannot be imported, or the named attribute is not a function.
+        UsageError: The argument is not the name of a module, or a library is not installed.
     """
     _check_installed(argument)
     module, found = find_functions(argument)
@@ -177,7 +177,7 @@ class _Generator(GenerateJsonSchema):
         return False
 
     def emit_warning(self, kind: Any, detail: str) -> None:
-        """Say nothing: a default that JSON cannot hold is left out."""
+        """Emit no warning: a default that JSON cannot express is left out."""
 
     def encode_default(self, dft: Any) -> Any:
         value = super().encode_default(_in_order(dft, super().encode_default))
@@ -193,7 +193,7 @@ def _describe(
 ) -> Tool:
     mark = read_mark(function) or {}
     text, about, answer = _read_docstring(function)
-    form: Any = plain_function(function)  # its type does not say that a function is a form, too
+    form: Any = plain_function(function)  # its type does not allow a function as a form
     schema = TypeAdapter(form).json_schema(schema_generator=_Generator)
     if schema.get("type") != "object":
         raise TypeError(name)
@@ -222,14 +222,14 @@ def plain_name(function: Callable[..., Any]) -> str:
 
 
 def tool_name(function: Callable[..., Any], name: str) -> str:
-    """Return the name of the tool that *function* is, which is called *name* where it stands."""
+    """Return the tool name of *function*, which is called *name* in its module."""
     mark = read_mark(function) or {}
     name = str(mark.get("name", "")).strip() or name
     return str(_whole(name))
 
 
 def _read_docstring(function: Callable[..., Any]) -> tuple[str, Mapping[str, str], str]:
-    """Return what the docstring says of the function, of each parameter, and of the answer."""
+    """Return the docstring's descriptions of the function, each parameter, and the answer."""
     from docstring_parser import ParseError, parse  # noqa: PLC0415 - an extra
 
     text = inspect.getdoc(function) or ""

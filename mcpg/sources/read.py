@@ -1,4 +1,4 @@
-"""Reads sources: decides by one table of what kind each is, and reads it."""
+"""Reads sources: decides the kind of each by one table, and reads it."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def read_sources(
 ) -> SourceBatch:
     """Read files and folders: manifests, documents, hints files and bundles, in any mixture.
 
-    The content of a file decides what it is. A file that is reached twice is read once. A file of
+    The content of a file decides its kind. A file that is reached twice is read once. A file of
     a folder that cannot be used becomes a diagnostic, and the others are read. Servers, which are
     named by an address or by the configuration file of a client, are queried concurrently; a
     configuration that is merely found in a folder is not acted on.
@@ -87,20 +87,20 @@ def read_sources(
     Args:
         arguments: Paths of files and folders, addresses of servers, or names of modules such as
             `python:package.module`, or source code such as `code:src`; `-` is the standard input.
-            Tools that the caller holds, as a manifest has them, or as `Tool`.
-        source_id: Source id of all tools of manifests and of the caller, whatever these state.
+            The caller's own tools, as a manifest has them, or as `Tool`.
+        source_id: Source id of all tools of manifests and of the caller, whatever these specify.
         stdin: Gives the bytes of the standard input.
         exclude: Files that folders may contain but that are not sources, such as the output.
         live: How servers are queried; `None` to start and reach none.
         imports: Whether modules may be imported, which runs their code.
-        trust_hints: Whether lists of hints that a server states in a manifest count as the
+        trust_hints: Whether a server's lists of hints in a manifest count as the
             operator's.
-        memo: What is known of source code that was read before.
+        memo: Results of reading source code before.
 
     Raises:
         NotFoundError: A path does not exist.
         SourceError: A file that was named cannot be used.
-        UsageError: `-` was given where there is no standard input, *source_id* is no Unicode, the
+        UsageError: `-` was given without a standard input, *source_id* is not Unicode, the
             MCP SDK is not installed, or an argument has another type.
     """
     arguments = as_list(arguments)
@@ -128,7 +128,7 @@ def read_sources(
 def _read_held(
     arguments: Sequence[object], source_id: str | None, *, trust_hints: bool
 ) -> SourceBatch:
-    """Read tools that the caller holds: `Tool`s, and objects, which are read as one manifest."""
+    """Read the caller's own tools: `Tool`s, and objects, which are read as one manifest."""
     own: dict[str, Any] = {"source_id": source_id} if source_id else {}
     tools = tuple(replace(one, **own) for one in arguments if isinstance(one, Tool))
     entries = [one for one in arguments if isinstance(one, Mapping)]
@@ -265,7 +265,7 @@ class _SourceReader:
         return self.live
 
     def folder(self, argument: str) -> Iterator[SourceBatch]:
-        """Read the files of a folder; what cannot be used becomes a diagnostic."""
+        """Read the files of a folder; an unusable file becomes a diagnostic."""
         files, noticed = walk_folder(argument)
         failed = tuple(FailedSource(item.place or "") for item in noticed if is_failure(item))
         yield SourceBatch(diagnostics=noticed, failed=failed, sources=len(failed))
@@ -292,7 +292,7 @@ class _SourceReader:
                 noticed = warning(Code.DOCUMENT_IGNORED, f"this file {found[0]}", place)
                 return SourceBatch(diagnostics=(noticed,))
             if kind is FileKind.GRAPH:
-                # As a rule it is an export of the tools that stand beside it.
+                # As a rule it is an export of the tools beside it.
                 message = "this RDF graph is not read: name the file itself to read it"
                 return SourceBatch(diagnostics=(info(Code.SOURCE_SKIPPED, message, file.place),))
             given = self.source_id, True, self.trust_hints
@@ -322,7 +322,7 @@ FOLDER, FILE = "folder", "file"
 
 @dataclass(frozen=True, slots=True)
 class ArgumentKind:
-    """A kind of what names a source: a test for an argument of it, and its reader."""
+    """A kind of arguments that name sources: a test for it, and its reader."""
 
     name: str
     test: Callable[[str], bool]
@@ -341,7 +341,7 @@ KINDS = (
     ArgumentKind(FILE, lambda _: True, _SourceReader.file),
 )
 """The kinds of sources in the order in which they are tried; the first that fits counts. Kinds of
-other packages are looked for where nothing has the name."""
+other packages are searched for if nothing has the name."""
 
 
 def find_kind(argument: str) -> ArgumentKind:
@@ -375,7 +375,7 @@ def registered_path(argument: str) -> str:
 
 
 def _find_own(argument: str) -> SourceKind | None:
-    # Those of our rooms have a word and a colon before what they read, but for a skill.
+    # Arguments of our own kinds have a word and a colon before the source, except a skill.
     kinds = own_items(SourceKind) if ":" in argument or argument.endswith(SKILL_FILE) else ()
     return next((one for one in kinds if one.test(argument)), None)
 
@@ -456,7 +456,7 @@ _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
 class _UnsupportedSourceError(Exception):
-    """Something whose reading depends on more than names and contents."""
+    """The reading of a source depends on more than names and contents."""
 
 
 def source_signature(
@@ -464,7 +464,7 @@ def source_signature(
 ) -> str | None:
     """Sign everything that `read_sources` would read, with the arguments that it depends on.
 
-    Equal signatures mean equal sources, wherever they stand: names, relative places and contents
+    Equal signatures mean equal sources, wherever they are: names, relative places and contents
     count, times do not. Nothing is parsed. Standard input, links, and files that cannot be read
     have no signature: then it is `None`.
     """
@@ -477,10 +477,10 @@ def source_signature(
         places = [os.path.realpath(argument) for argument in arguments]
         for argument, place in zip(arguments, places, strict=True):
             has_files = is_folder(place)
-            # How places lie to each other decides which files are reached twice.
+            # The relative positions of places decide which files are reached twice.
             name = "/" if has_files else Path(argument).name
             _add_name(digest, f"{name}\0{os.path.relpath(place, places[0])}", 0)
-            if not has_files and not is_file(place):  # what is read from a pipe is gone
+            if not has_files and not is_file(place):  # a pipe can be read only once
                 return None
             found = _files_below(place, "", excluded) if has_files else [("", place)]
             for below, path in found:
@@ -491,7 +491,7 @@ def source_signature(
 
 
 def _add_name(digest: hashlib._Hash, name: str, size: int) -> None:
-    """Add the name of what has so many bytes, which are to follow."""
+    """Add the name of content of so many bytes, which are to follow."""
     raw = os.fsencode(name)
     digest.update(b"%d %d " % (len(raw), size))
     digest.update(raw)
@@ -546,9 +546,9 @@ _OWN = __name__.partition(".")[0]
 
 
 def watched_files(sources: Iterable[str], exclude: Collection[str] = ()) -> dict[str, Stamp]:
-    """Return the files that *sources* are read from, with what tells whether they have changed.
+    """Return the files that *sources* are read from, with marks that change when they do.
 
-    Servers and standard input are none. What cannot be looked at counts as missing.
+    Servers and standard input have none. Files that cannot be inspected count as missing.
     """
     excluded = {os.path.realpath(path) for path in exclude}
     found: dict[str, Stamp] = {}

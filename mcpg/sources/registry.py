@@ -115,8 +115,8 @@ def name_source_kind(source: Source) -> str:
 def runs_tools(source: Source) -> bool:
     """Return whether tools of *source* can be called; reads the file of a `FileSource`.
 
-    Those of servers, functions and OpenAPI documents can, not those of manifests, bundles and
-    folders.
+    Tools of servers, functions and OpenAPI documents can, tools of manifests, bundles and
+    folders cannot.
     """
     if not isinstance(source, FileSource) or source.path.startswith(PYTHON):
         return True
@@ -133,7 +133,7 @@ def has_runnable(sources: Iterable[Source]) -> bool:
 
 
 def openapi_text(path: str) -> str | None:
-    """Return the text of the OpenAPI document at *path*, `None` where there is no such document."""
+    """Return the text of the OpenAPI document at *path*, `None` if it is not one."""
     if not is_file(path):
         return None
     text = read_text(Path(path), path)
@@ -204,7 +204,7 @@ class ScopeDecision:
     """Who shares the connection to one server, and why.
 
     Attributes:
-        package: The package of `STATEFUL_PACKAGES` by which it was recognised, "" for none.
+        package: The package of `STATEFUL_PACKAGES` by which it was recognized, "" for none.
     """
 
     scope: SessionScope
@@ -212,7 +212,7 @@ class ScopeDecision:
 
     @property
     def description(self) -> str:
-        """What an operator needs to know, "" where all is as usual."""
+        """A note for the operator, "" if all is as usual."""
         if self.package:
             return f"one for each session, since {self.package} keeps state"
         each = {SessionScope.CLIENT: "one for each session", SessionScope.SHARED: "shared by all"}
@@ -231,11 +231,11 @@ STATEFUL_PACKAGES: Mapping[str, tuple[str, ...]] = {
     "@wonderwhy-er/desktop-commander": ("desktop-commander",),
     "chrome-devtools-mcp": (),
 }
-"""Packages whose tools work on what one process holds, such as the page of a browser, each with
+"""Packages with tools that share state in one process, such as the page of a browser, each with
 the other names by which it is started: its command and its container image.
 
 A package belongs here if two clients of one process see or change
-what the other does, and nothing in its arguments keeps them apart.
+each other's work, and nothing in its arguments keeps them apart.
 """
 
 _SUFFIXES = {".bat", ".cmd", ".exe", ".js", ".mjs", ".ps1"}
@@ -270,7 +270,7 @@ def _names(word: str) -> set[str]:
     """Return what a word of a command line may name: a package, an image, a program.
 
     The path of any other file or folder names nothing: a server may be given the folder of a
-    package whose source code it reads.
+    package to read its source code.
     """
     plain = word.replace("\\", "/")
     path = PurePath(plain)
@@ -290,7 +290,7 @@ def _stem(path: PurePath) -> str:
 
 
 SourceLike: TypeAlias = Source | str | os.PathLike[str]
-"""What a gateway takes for a source: a path is opened."""
+"""The sources that a gateway accepts: a path is opened."""
 
 _STDIN = "-"
 _HEADER = "--header"
@@ -304,15 +304,15 @@ def open_sources(
 
     A client's configuration becomes a source for each of its servers, which is called like the
     server; everything else is one source, an argument that is given twice counts once. Nothing is
-    started, reached or imported. *source_id* is that of all tools.
+    started, reached or imported. All tools get *source_id*.
 
     Returns:
-        The sources, whose ids are unique and depend on nothing but the arguments; and a diagnostic
+        The sources, whose ids are unique and depend only on the arguments; and a diagnostic
         for each server of a configuration that cannot be used or is disabled.
 
     Raises:
         NotFoundError: A path does not exist.
-        SourceError: A file is nothing that holds tools, or a header names a variable that is not
+        SourceError: A file does not contain tools, or a header names a variable that is not
             set.
         UsageError: An argument makes no sense, is the standard input, or they are not a list.
     """
@@ -350,7 +350,7 @@ def with_headers(source: Source, live: Live) -> FileSource:
     They are sent to the server that the document names now, whatever it names later.
 
     Raises:
-        UsageError: It is no OpenAPI document, or names no server.
+        UsageError: It is not an OpenAPI document, or names no server.
         SourceError: A header names a variable that is not set, or the document is malformed.
     """
     text = openapi_text(source.path) if isinstance(source, FileSource) else None
@@ -402,7 +402,7 @@ class SourceCollector:
         trust_hints: bool = False,
         sessions: SessionSetting | None = None,
     ) -> None:
-        """Add what *argument* names; see `open_sources`."""
+        """Add the sources that *argument* names; see `open_sources`."""
         found = len(self._found)
         kind = find_kind(argument).name
         self._add_named(argument, kind, source_id, timeout, addressing)

@@ -1,4 +1,4 @@
-"""How mcpg is let in to servers that require OAuth, as configurations state it."""
+"""Entries of servers in configurations, and how mcpg is let in if they require OAuth."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mcpg.text.library_errors import toml_reason
 from mcpg.text.safeyaml import load_yaml
 
 CLIENTS_OWN = "mcpServers"
-"""The member by which a file is known as the configuration of a client, whatever it holds."""
+"""The member that identifies a file as the configuration of a client, whatever its value."""
 
 _KEYS = (CLIENTS_OWN, "context_servers", "servers", "amp.mcpServers")
 _MENTIONS = {
@@ -25,7 +25,7 @@ _MENTIONS = {
 }
 _MENTIONS[".yml"] = _MENTIONS[".yaml"]
 _MENTIONS_IN_JSON = re.compile(r'"(?:(?:amp\.)?mcpServers|context_servers|servers|mcp)"\s*:')
-# What is not closed is taken to its end, and kept: nobody has to look for its end again.
+# Text that is not closed matches to its end, and is kept: its end is searched only once.
 _STRING = r'"(?:[^"\\\n]++|\\.)*+"?'
 _COMMENT = re.compile(rf"({_STRING})|//[^\n]*|/\*.*?\*/|(/\*.*)", re.DOTALL)
 _TRAILING_COMMA = re.compile(rf"({_STRING})|,(?=\s*[\]}}])", re.DOTALL)
@@ -78,9 +78,9 @@ def mask_comments(text: str) -> str:
 
 
 def servers_in(value: JsonValue, environ: Mapping[str, str], place: str = "") -> JsonObject | None:
-    """Return the entries of servers by their names, `None` where a configuration has none.
+    """Return the entries of servers by their names, `None` if a configuration has none.
 
-    The *environ*ment may hold what an entry passes on, and the *place* of the file tell the client.
+    Entries may pass on values of the *environ*ment, and the file's *place* may show the client.
     """
     found = _find_entries(value, environ) if isinstance(value, dict) else None
     if found is None:
@@ -135,9 +135,9 @@ def _find_entries(value: JsonObject, environ: Mapping[str, str]) -> JsonObject |
 
 
 def _find_for_project(value: JsonObject) -> JsonObject | None:
-    """Return the servers of Claude Code: those of the user, and of the project around this folder.
+    """Return the servers of Claude Code, of the user and of the project around this folder.
 
-    Those of the project come before others of the same name.
+    The project's servers come before others of the same name.
     """
     projects = value.get("projects")
     if not isinstance(projects, dict):
@@ -159,7 +159,7 @@ def _find_usual(value: JsonObject) -> JsonObject | None:
             found = holder.get(key)
             if isinstance(found, list):
                 found = _by_name(found)
-            # Others than clients may have members of the other names.
+            # Files of other programs may have members of the remaining names.
             if isinstance(found, dict) and (
                 key == CLIENTS_OWN or all(isinstance(one, dict) for one in found.values())
             ):
@@ -191,7 +191,7 @@ def _disable_excluded(servers: JsonObject, allowed: JsonValue, excluded: JsonVal
 
 
 def _translate_opencode(entry: JsonObject, environ: Mapping[str, str]) -> JsonObject | None:
-    """Return an entry of OpenCode or Crush, whose types differ; `None` for no server."""
+    """Return an entry of OpenCode or Crush, which name types differently; `None` for no server."""
     kind, timeout = entry.get("type"), entry.get("timeout")
     if kind in ("stdio", "http", "sse"):
         found = _with_bare_variables(_with_timeout(entry, timeout, 1), environ)
@@ -225,7 +225,7 @@ def _translate_codex(entry: JsonObject, environ: Mapping[str, str]) -> JsonObjec
 
 
 def _translate_goose(entry: JsonObject, _: Mapping[str, str]) -> JsonObject | None:
-    """Return an entry of Goose; `None` for what is a part of Goose itself."""
+    """Return an entry of Goose; `None` for a part of Goose itself."""
     kind = _GOOSE_KINDS.get(str(entry.get("type")))
     if kind is None:
         return None
@@ -296,7 +296,7 @@ JWT_BEARER = "jwt_bearer"
 GRANTS = (AUTHORIZATION_CODE, CLIENT_CREDENTIALS, JWT_BEARER)
 
 PRIVATE_KEY_JWT = "private_key_jwt"
-"""The method by which a client signs assertions with a private key, in place of a secret."""
+"""The method by which a client signs assertions with a private key instead of a secret."""
 
 METHODS = ("client_secret_basic", "client_secret_post", PRIVATE_KEY_JWT)
 
@@ -346,7 +346,7 @@ class OAuth:
 
 
 def find_problem(oauth: OAuth, quoted: Callable[[str], str]) -> tuple[str, str] | None:
-    """Return message and remedy where fields of *oauth* are missing or contradict each other.
+    """Return message and remedy if fields of *oauth* are missing or contradict each other.
 
     *quoted* returns the name of a field as the configuration spells it.
     """
@@ -421,7 +421,7 @@ _OAUTH_REMEDY = "see the documentation of mcpg for its layout"
 def read_oauth(
     entry: JsonObject, fill: Callable[[str], str], fail: Callable[[str, str], SourceError]
 ) -> OAuth | None:
-    """Read how a server lets mcpg in; `None` when the entry wants no OAuth.
+    """Read how a server lets mcpg in; `None` when the entry configures no OAuth.
 
     Variables are filled in by *fill*, and errors made of message and remedy by *fail*.
     """

@@ -39,8 +39,8 @@ def query_each(
     """Query *servers* for their tools concurrently, each with its own timeout.
 
     A failure becomes a diagnostic. Programs that were started have ended when this returns or
-    raises. Replies are in the order of *servers*; *timeouts* are in seconds, `None` for that of
-    *live*; *source_id* takes the place of the servers' names.
+    raises. Replies are in the order of *servers*; *timeouts* are in seconds, `None` for the timeout
+    of *live*; *source_id* replaces the servers' names.
     """
     if not servers:
         return ()

@@ -55,7 +55,7 @@ def quote_stderr(errors: TransportErrors, secrets: Collection[str]) -> str:
     lines = (" ".join(line.split()) for line in text.splitlines())
     worded = [one for one in lines if sum(map(str.isalnum, one)) >= _FEWEST_LETTERS]
     chosen = worded[-_MOST_LINES:]
-    # A stack trace of Node.js stands below the error.
+    # Node.js writes a stack trace below the error.
     reasons = [number for number, line in enumerate(worded) if _REASON.search(line)]
     if reasons and reasons[-1] < len(worded) - _MOST_LINES:
         chosen = [worded[reasons[-1]], *chosen[1:]]
@@ -78,8 +78,8 @@ class ServerTools:
     Attributes:
         tools: Its tools, not yet validated.
         secrets: Tokens to be redacted in all of this.
-        is_whole: Whether the list has an end; of one without, the tools are those until a limit.
-        ttl: Seconds for which the server states that the list is valid, `None` if it does not.
+        is_whole: Whether the list has an end; of an endless list, *tools* has those until a limit.
+        ttl: Seconds for which the server declares the list valid, `None` if it does not.
         noise: The first line on its standard output that was not a message, and their number.
     """
 
@@ -109,9 +109,9 @@ async def open_client(
     mode: str = AUTO,
     **options: Any,
 ) -> AsyncIterator[Client]:
-    """Open a client of the SDK, whose *options* these are.
+    """Open a client of the SDK with these *options*.
 
-    Some servers of the older protocol exit at a request that they do not know, such as the first of
+    Some servers of the older protocol exit at an unknown request, such as the first of
     a newer client. A program that exits before it has responded is therefore started once more, for
     the older handshake.
     """
@@ -145,7 +145,7 @@ async def query_once(
 ) -> ServerTools:
     """Connect to a server, list its tools, and disconnect within *seconds*.
 
-    The timeout of *live* bounds each step over HTTP; *auth* replaces what is configured.
+    The timeout of *live* bounds each step over HTTP; *auth* replaces the configured authentication.
     """
     errors = errors or TransportErrors()
     limit = live.timeout if seconds is None else seconds
@@ -233,7 +233,7 @@ def describe_timeout(errors: TransportErrors, seconds: float) -> str:
 
 
 def find_causes(fault: BaseException) -> Iterator[BaseException]:
-    """Yield what *fault* consists of, itself unless it is a group."""
+    """Yield the parts of *fault*, itself unless it is a group."""
     if isinstance(fault, BaseExceptionGroup):
         for one in fault.exceptions:
             yield from find_causes(one)
@@ -302,7 +302,7 @@ def keep_listing(server: Server, answer: ServerTools, live: Live) -> None:
 def find_kept_listing(server: Server, folder: str) -> SourceBatch | None:
     """Return the tools that *server* had when they were last listed, as far as *folder* has them.
 
-    They come without diagnostics, which concern what the server has now.
+    They come without diagnostics, which concern the server's present tools.
     """
     kept = ListingCache(folder).find(server)
     if kept is None:
@@ -356,7 +356,7 @@ def _is_used(tool: Any, server: Server) -> bool:
 def _read_tools(
     tools: list[Any], kind: SourceKind, place: str, name: str, *, trust_hints: bool
 ) -> ManifestTools:
-    """Read *tools*; one that is no JSON, or too deep, is left out rather than all."""
+    """Read *tools*; leave out only the tools that are not JSON, or too deep."""
     read = partial(
         read_manifest,
         place=place,

@@ -103,7 +103,7 @@ class ServerConnection:
 
         When the server announces that its tools have changed, *list_changed* is called; when such
         an announcement may have been missed, *changes_missed*. A server without *host* may send no
-        requests; one that *is_asking* is known to send some once it is connected.
+        requests; a server that *is_asking* sends some once it is connected.
         """
         self.mode = mode
         self.server = server
@@ -150,7 +150,7 @@ class ServerConnection:
 
     @property
     def has_session(self) -> bool:
-        """Whether the server tells it from other connections of the same client, over HTTP."""
+        """Whether the server distinguishes it from the client's other connections, over HTTP."""
         return self._errors.has_session
 
     @property
@@ -171,7 +171,7 @@ class ServerConnection:
 
         The *limiter* bounds how many are opened at the same time.
         """
-        # Whoever has opened it, others use it as well.
+        # Other clients than the opener also use the connection.
         current_caller.set(None)
         current_session.set("")
         try:
@@ -262,7 +262,7 @@ class ServerConnection:
         The server is given the input that it requires, and a cancellation is passed on to it.
 
         Raises:
-            ServerError: There is no result.
+            ServerError: The server sends no result.
             NotProcessedError: The connection was lost before.
         """
         async with self._request(request, params) as (client, _):
@@ -292,7 +292,7 @@ class ServerConnection:
             await self._client.session.send_notification(notification)
 
     async def roots_changed(self) -> None:
-        """Notify the server that the roots have changed, and wait until it knows the new ones."""
+        """Notify the server that the roots have changed, and wait until it has the new ones."""
         await self._ready.wait()
         self._questions.expect()
         await self.notify(ROOTS_CHANGED)
@@ -310,8 +310,8 @@ class ServerConnection:
     def ping(self) -> None:
         """Begin to check that the server is alive, after a request of which time ran out.
 
-        A slow tool is no reason to end a server that may hold state, nor are several at once. One
-        that leaves two pings in a row unanswered would hold up every call to come: it is ended.
+        Slow tools do not justify ending a server that may have state. But a server that leaves two
+        pings in a row unanswered would block every later call: it is ended.
         """
         if self._client is None or self._group is None or not self.is_usable or self._is_pinged:
             return
@@ -371,7 +371,7 @@ class ServerConnection:
                 raise NotProcessedError
             with self._errors.of_request() as errors, self._questions.during(request):
                 try:
-                    # Servers of the older versions give out no state to repeat a request with; the
+                    # Servers of the older versions give no state for repeating a request; the
                     # host did, and has forgotten it: the request would run twice.
                     if self.is_older and "requestState" in (params or {}):
                         raise MCPError(mcp_types.INVALID_PARAMS, _UNKNOWN_STATE)  # noqa: TRY301
@@ -428,7 +428,7 @@ async def _send(client: Client, request: RawRequest, underway: PendingRequest) -
         result = found.root
         meta = result.get("_meta")
         if isinstance(meta, dict) and mcp_types.SERVER_INFO_META_KEY in meta:
-            # Each server states its name for itself.
+            # Each server chooses its own name.
             del result["_meta"]
             kept: JsonObject = {
                 key: one for key, one in meta.items() if key != mcp_types.SERVER_INFO_META_KEY

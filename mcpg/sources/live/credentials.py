@@ -1,6 +1,6 @@
 """Authentication at a server, as configured: by a stored login, or by credentials of a machine.
 
-The flows are those of the `mcp` SDK: client credentials with a secret, the same with a private key
+The `mcp` SDK implements the flows: client credentials with a secret, the same with a private key
 (`private_key_jwt`, RFC 7523 section 2.2), and an assertion of an identity provider (RFC 7523
 section 2.1, as MCP's enterprise-managed authorization uses it).
 """
@@ -45,7 +45,7 @@ def find_authentication(
 ) -> GuardedFlow | None:
     """Return the authentication for a server, `None` without configuration or stored login.
 
-    A token never goes over a network unencrypted: over `http` there is no OAuth but to this
+    A token never goes over a network unencrypted: over `http`, OAuth is only for this
     machine. A server with a key in its headers gets no other.
     """
     oauth = server.oauth

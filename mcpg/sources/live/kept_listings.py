@@ -17,7 +17,7 @@ from mcpg.sources.client_config import Server, StdioServer
 from mcpg.sources.live.requests import redact
 
 SUFFIX = ".tools"
-"""What the names of the files end with."""
+"""The ending of the files' names."""
 
 MARK = b"mcpgtool"
 """How the files begin."""
@@ -31,7 +31,7 @@ IDENTIFIERS = frozenset(("name", "type", "required", "enum", "const", "$ref"))
 
 @dataclass(frozen=True, slots=True)
 class ListingCache:
-    """The lists in one folder; one that cannot be written or read is as if it were not there."""
+    """The lists in one folder; a list that cannot be written or read counts as missing."""
 
     folder: str
 
@@ -62,7 +62,7 @@ class ListingCache:
                 one.unlink(missing_ok=True)
 
     def _path(self, server: Server) -> Path:
-        """Return the file of *server*, by how it is reached; its secrets are no part of that."""
+        """Return the file of *server*, by how it is reached; which leaves out its secrets."""
         if isinstance(server, StdioServer):
             folder = os.path.abspath(server.cwd or "")  # noqa: PTH100 - a text
             reached = (server.command, *server.args, *sorted(server.env), folder)

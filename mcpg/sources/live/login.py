@@ -199,15 +199,15 @@ class Callback:
     _answer: dict[str, str] | None = None
 
     async def wait(self) -> dict[str, str]:
-        """Wait for the browser, and return those of `code`, `state`, `iss`, `error` it sends."""
+        """Wait for the browser, and return which of `code`, `state`, `iss`, `error` it sends."""
         while self._answer is None:  # noqa: ASYNC110 - it comes from a thread
             await anyio.sleep(_POLL_SECONDS)
         return self._answer
 
     def visit(self, target: str) -> int:
-        """Take the target of a request, and return the HTTP status of the response.
+        """Accept the target of a request, and return the HTTP status of the response.
 
-        Only the first visit with a `state` counts; whether that is ours is verified by the SDK.
+        Only the first visit with a `state` counts; the SDK verifies that it is ours.
         """
         path, _, query = target.partition("?")
         if path != self.path:
@@ -223,7 +223,7 @@ class Callback:
 
 @contextmanager
 def listening(redirect: str = "", port: int = 0) -> Iterator[Callback]:
-    """Listen for a browser, on this machine alone, while the context is open."""
+    """Listen for a browser, only on this machine, while the context is open."""
     host, wanted, path = _LOOPBACK, port, _PATH
     if redirect:
         scheme = ""

@@ -1,6 +1,6 @@
 """OAuth for servers at addresses: the flows of the `mcp` SDK, guarded.
 
-The guards bound where requests of a flow may go and how long they take, and describe failures.
+The guards bound the targets and the time of a flow's requests, and describe failures.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ class LoginFile:
             ) from cause
 
     def write(self, login: Login) -> None:
-        """Store *login* in place of any earlier one."""
+        """Store *login* and replace any earlier one."""
         members = {"schema": SCHEMA, **asdict(replace(login, url=self._url))}
         self.prepare(for_writing=False)
         atomic_write(
@@ -139,7 +139,7 @@ class LoginFile:
         """Lock the login, so that two processes do not spend one refresh token.
 
         Raises:
-            ServerError: Another process holds the lock for longer than *seconds*, or the folder
+            ServerError: Another process keeps the lock for longer than *seconds*, or the folder
                 is not writable.
         """
         self.prepare(for_writing=False)
@@ -183,7 +183,7 @@ def is_token_safe(url: str) -> bool:
 
 @dataclass(eq=False, slots=True)
 class RequestLock:
-    """Replaces the lock that the SDK holds from before a request until its response begins.
+    """Replaces the lock that the SDK keeps from before a request until its response begins.
 
     That is right for tokens: one request renews them, and the others wait. But a server may begin
     to respond only when a tool is done; then concurrent calls would run one after another, and not
@@ -202,7 +202,7 @@ class RequestLock:
         self.release()
 
     def release(self) -> None:
-        """Release the lock, if the present task holds it."""
+        """Release the lock, if the present task has it."""
         owner = self._lock.statistics().owner
         if owner is not None and owner.id == anyio.get_current_task().id:
             self._lock.release()
@@ -229,7 +229,7 @@ class MemoryStorage:
 
 
 class GuardedFlow(httpx2.Auth):
-    """The guards around a flow of the SDK, whose class follows in the order of bases."""
+    """The guards around a flow of the SDK, the next class in the order of bases."""
 
     is_local = False
     seconds = 30.0
@@ -304,15 +304,15 @@ class GuardedFlow(httpx2.Auth):
         return False
 
     async def settle(self) -> None:
-        """Release what was held during the flow."""
+        """Release the locks of the flow."""
 
     def check(self, request: httpx2.Request) -> httpx2.Response | None:
-        """Check where a request of the flow goes, and bound it.
+        """Check the target of a request of the flow, and bound it.
 
         Returns:
-            Its response where it need not be sent, `None` where it must be.
+            Its response if it need not be sent, `None` if it must be.
         """
-        self.errors.current.message = None  # that the server wanted a token is no failure yet
+        self.errors.current.message = None  # a server that requires a token has not failed yet
         self.check_address(str(request.url))
         request.headers["Accept-Encoding"] = "identity"
         request.extensions = {
@@ -346,7 +346,7 @@ class GuardedFlow(httpx2.Auth):
 
 
 class GuardedOAuthProvider(GuardedFlow, OAuthClientProvider):
-    """The guards around the flows of the SDK that discover the authorisation server."""
+    """The guards around the flows of the SDK that discover the authorization server."""
 
     scope = ""
 
@@ -366,7 +366,7 @@ class GuardedOAuthProvider(GuardedFlow, OAuthClientProvider):
     def check_issuer(self) -> None:
         """Check that a configured client is sent only to its own issuer.
 
-        Where an authorisation server publishes no metadata, the SDK takes the server itself for it.
+        If an authorization server publishes no metadata, the SDK takes the server itself for it.
         """
         metadata = self.context.oauth_metadata
         issuer = str(metadata.issuer) if metadata else origin(self.context.server_url)
@@ -402,8 +402,8 @@ def configured_client(oauth: OAuth, url: str) -> OAuthClientInformationFull | No
 class StoredLogin(GuardedOAuthProvider):
     """Uses the login of a file, renews it without the user, and stores the renewed tokens.
 
-    What the SDK keeps from one process to the next is not enough to renew a token: neither when it
-    expires nor where it is renewed. Both are in the file and put back.
+    The SDK does not keep enough from one process to the next to renew a token: neither the time
+    it expires nor the address that renews it. Both are in the file and put back.
     """
 
     def __init__(
@@ -487,7 +487,7 @@ class StoredLogin(GuardedOAuthProvider):
     def check(self, request: httpx2.Request) -> httpx2.Response | None:
         """Check that tokens are sent only to the endpoint of the login.
 
-        The tokens of another process are returned as the authorisation server did to it.
+        The tokens of another process are returned as the authorization server did to it.
         """
         adopted, self._adopted = self._adopted, None
         if adopted is not None:

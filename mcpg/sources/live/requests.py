@@ -1,4 +1,4 @@
-"""Requests to live servers: on whose behalf they are made, their time, progress, and results."""
+"""Requests to live servers: the clients that cause them, their time, progress, and results."""
 
 from __future__ import annotations
 
@@ -67,11 +67,11 @@ class NotProcessedError(Exception):
 
 @dataclass(slots=True)
 class TransportErrors:
-    """What went wrong in a transport, and what it has shown, of which the SDK reports less.
+    """Errors and other observations of a transport, of which the SDK reports less.
 
     Attributes:
-        is_unauthorized: Whether the server or its authorisation server refused the credentials.
-        invalid_lines: Lines on standard output since the last message that were no messages.
+        is_unauthorized: Whether the server or its authorization server refused the credentials.
+        invalid_lines: Lines on standard output since the last message that were not messages.
         noise: The first of all such lines, and how many there were.
         is_too_large: Whether a response exceeded `MAX_RESPONSE`.
         is_interrupted: Whether the connection was lost in the middle of a response.
@@ -118,13 +118,13 @@ class TransportErrors:
 
     @property
     def current(self) -> TransportErrors:
-        """The errors of the request that runs in this context, else those of the connection."""
+        """The errors of the request that runs in this context, else the connection's."""
         connection, request = _of_request.get()
         return request if connection is self else self
 
     @contextmanager
     def of_request(self) -> Iterator[TransportErrors]:
-        """Record errors of the requests made inside apart from those of the connection.
+        """Record errors of the requests made inside apart from the connection's errors.
 
         Concurrent requests over HTTP fail independently; the SDK sends each in a copy of the
         context in which it was made.
@@ -243,7 +243,7 @@ class Caller(Protocol):
 
 
 current_caller: ContextVar[Caller | None] = ContextVar("current_caller", default=None)
-"""On whose behalf requests are made."""
+"""The client for which requests are made."""
 
 current_session: ContextVar[str] = ContextVar("current_session", default="")
 """The session that requests of the program itself belong to, "" for none."""
@@ -254,10 +254,10 @@ class MessageOrigin:
     """Where a message of a server comes from.
 
     Attributes:
-        callers: Whose requests are under way and may have caused the message, each client once.
-        is_certain: Whether the transport tells which request it is, as HTTP does for messages in
+        callers: Clients with requests under way that may have caused the message, each once.
+        is_certain: Whether the transport shows which request it is, as HTTP does for messages in
             the stream of a response.
-        is_alone: Whether no other client than that of *callers* has used the connection.
+        is_alone: Whether no client outside of *callers* has used the connection.
     """
 
     server: Server
@@ -268,7 +268,7 @@ class MessageOrigin:
 
 
 class Host(Protocol):
-    """What serves the requests and receives the notifications of servers."""
+    """The host that serves the requests and receives the notifications of servers."""
 
     @property
     def has_many(self) -> bool:
@@ -276,7 +276,7 @@ class Host(Protocol):
 
     @property
     def has_clients(self) -> bool:
-        """Whether a client is connected, as far as connections tell."""
+        """Whether a client is connected, as far as connections show."""
 
     async def answer_request(
         self, origin: MessageOrigin, method: str, params: JsonObject
@@ -356,7 +356,7 @@ class PendingRequest:
     async def report(self, progress: float, total: float | None, message: str | None) -> None:
         """Receive progress, which renews the time.
 
-        It is passed on; what the listener is too slow for is left out, but the latest.
+        It is passed on; if the listener is too slow, only the latest progress reaches it.
         """
         self.patience.renew()
         self._latest = (progress, total, message)

@@ -1,4 +1,4 @@
-"""What a server asks and announces: requests of its own, tasks, and changes subscribed to."""
+"""Requests and announcements of servers: their own requests, tasks, and subscribed changes."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _FIRST, _SETTLING, _APPLYING = 2.0, 5.0, 0.1
 
 
 class RawRequest(mcp_types.Request[dict[str, Any] | None, str]):
-    """A request of any method, whose parameters are sent as they are."""
+    """A request of any method, with its parameters sent unchanged."""
 
 
 class UncheckedResult(BaseModel):
@@ -91,7 +91,7 @@ class ServerRequests:
 
     @contextmanager
     def during(self, request: PendingRequest | None) -> Iterator[None]:
-        """Take *request* for one that may cause requests of the server, in the context."""
+        """Let *request* count as a possible cause of requests of the server, in the context."""
         if request is None:
             yield
             return
@@ -242,7 +242,7 @@ async def _send(
     session: Any = client.session
     options: dict[str, Any] = {} if request is None else {"on_progress": request.report}
     data: dict[str, Any] = {"method": method, "params": {**params}}
-    session._stamp(data, options)  # noqa: SLF001 - results of tasks are no type of the SDK
+    session._stamp(data, options)  # noqa: SLF001 - the SDK has no type for results of tasks
     return await session._dispatcher.send_raw_request(method, data["params"], options)  # noqa: SLF001
 
 
@@ -346,7 +346,7 @@ class SubscriptionKeeper:
                     await missed()
                     self._is_lost = False
                 async for _ in events:
-                    """The handler of messages gets it as well."""
+                    """The handler of messages also gets it."""
         except MCPError as fault:
             if _is_outage(fault):
                 return True
@@ -365,7 +365,7 @@ class SubscriptionKeeper:
         scope.cancel()
 
     def _choose_filter(self, client: Client) -> dict[str, Any]:
-        """Return what is subscribed to, empty for nothing."""
+        """Return the subscriptions, empty for none."""
         declared = client.server_capabilities
         lists = {
             "tools_list_changed": declared.tools,
@@ -380,7 +380,7 @@ class SubscriptionKeeper:
 
 
 async def _find_refused(client: Client, uris: Sequence[str]) -> frozenset[str]:
-    """Return those of *uris* to which a server refuses subscriptions, by halves.
+    """Return the *uris* to which a server refuses subscriptions, by halves.
 
     Raises:
         MCPError: The server cannot be reached.

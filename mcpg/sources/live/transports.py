@@ -1,6 +1,6 @@
 """Transports to servers over HTTP and standard streams, bounded and protected from odd servers.
 
-Three wrappers go beyond those of the SDK: responses are bounded in size, text that is not Unicode
+Three wrappers extend the SDK's transports: responses are bounded in size, text that is not Unicode
 is repaired, and invalid tools are set aside, so that one of them does not cost a server all.
 """
 
@@ -51,7 +51,7 @@ from mcpg.sources.live.requests import (
 )
 
 _SHELL = "/bin/sh"
-# The end of its input is that of the process that holds the other end of the pipe.
+# Its input ends when the process at the other end of the pipe ends.
 _SCRIPT = 'read -r _; sleep 1; kill -s TERM -- "-$0"; sleep 1; kill -s KILL -- "-$0"'
 
 
@@ -94,7 +94,7 @@ GRACE = 1.0
 _EXIT = 3 * GRACE  # a busy system reports late how a program has exited
 
 ALL_TOOLS = "mcpg/tools"
-"""The member of a page that holds all its tools, where some of them are invalid."""
+"""The member of a page with all its tools, if some of them are invalid."""
 
 _BETWEEN_EVENTS = re.compile(rb"\n[\r\n]|\r\r")
 _NO_COMPRESSION = {"Accept-Encoding": "identity"}
@@ -118,7 +118,7 @@ _LISTS = {
     "resourceTemplates": "resources/templates/list",
     "prompts": "prompts/list",
 }
-# What a page needs beside its items, in any version of the protocol.
+# The members that a page needs beside its items, in any version of the protocol.
 _PAGE = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
 
 _LOGGERS = ("mcp.client", "mcp.os", "mcp.shared", "httpx2", "httpcore2")
@@ -147,8 +147,8 @@ async def connect(
 ) -> AsyncIterator[Any]:
     """Connect to a server, as a transport of the SDK.
 
-    The timeout of *live* is for one step over HTTP; silence is no failure of a connection that
-    *is_kept*; *auth* replaces what is configured.
+    The timeout of *live* is for one step over HTTP; a connection that *is_kept* may be silent;
+    *auth* replaces the configured authentication.
     """
     transport: Transport
     if isinstance(server, StdioServer):
@@ -280,7 +280,7 @@ class _StreamTransport(_HttpTransport):
 
 
 class _SseTransport(_HttpTransport):
-    """A transport of the older protocol, where all responses come by the stream of one GET."""
+    """A transport of the older protocol, in which all responses come by the stream of one GET."""
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         response = await super().handle_async_request(request)
@@ -340,8 +340,8 @@ class _Body(httpx2.AsyncByteStream):
                 self.connection.end("server closed the connection")
 
 
-# Standard streams. The transport of the SDK keeps an endless line in memory, shows what a program
-# writes on standard error, and leaves alone what a program started that ends by itself.
+# Standard streams. The transport of the SDK keeps an endless line in memory, shows a program's
+# standard error, and does not end the children of a program that ends by itself.
 
 
 @asynccontextmanager
@@ -424,12 +424,12 @@ async def _read(
                 if message is not None:
                     settled.set()
                     limit.size = 0
-                    try:  # at once, where it is waited for
+                    try:  # at once, if a receiver waits for it
                         incoming.send_nowait(message)
                     except anyio.WouldBlock:
                         await incoming.send(message)
             await _wait_for_exit(process, _EXIT)
-            # What it left behind may hold its standard error open.
+            # Processes that it left behind may keep its standard error open.
             with anyio.move_on_after(GRACE):
                 await drained.wait()
             code = process.returncode
@@ -456,7 +456,7 @@ async def _read_lines(stream: ByteReceiveStream | None, limit: SizeLimit) -> Asy
 
 
 def _parse_message(line: bytes, errors: TransportErrors) -> SessionMessage | None:
-    """Parse a line; one that is no message, such as a greeting, is skipped and counted."""
+    """Parse a line; skip and count any other text than a message, such as a greeting."""
     if not line.strip():
         return None
     repair = TextRepair()
@@ -511,7 +511,7 @@ async def _nudge(stdin: ByteSendStream | None, settled: anyio.Event) -> None:
 async def _stop(process: Process) -> None:
     """End a program as MCP specifies: close its standard input, wait, terminate it, kill it.
 
-    Processes that it started and left behind are ended as well.
+    Processes that it started and left behind are also ended.
     """
     if process.stdin is not None:
         with suppress(*_CLOSED):
@@ -527,21 +527,21 @@ async def _stop(process: Process) -> None:
 
 
 async def _wait_for_exit(process: Process, seconds: float) -> None:
-    # Not `wait`, which also waits until nobody holds the pipes any more.
+    # Not `wait`, which also waits until no process has the pipes open.
     with anyio.move_on_after(seconds):
         while process.returncode is None:  # noqa: ASYNC110 - there is no event
             await anyio.sleep(_POLL_SECONDS)
 
 
 # Repair of text. A server that cuts a description in the middle of an emoji sends `\ud83d` without
-# its other half, as many writers of JSON allow, and one that reads a file of another encoding sends
-# bytes that are not UTF-8. The SDK would drop the whole message.
+# its other half, as many writers of JSON allow, and a server that reads a file of another encoding
+# sends bytes that are not UTF-8. The SDK would drop the whole message.
 
 
 _HIGH, _LOW = rb"\\u[dD][89abAB][0-9a-fA-F]{2}", rb"\\u[dD][c-fC-F][0-9a-fA-F]{2}"
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
-# Escapes are found one after the other, since a backslash may itself be escaped: those that are
-# whole, what the end of the data leaves open, lone surrogates, and what is no escape.
+# Escapes are found in order, since a backslash may itself be escaped: whole escapes, escapes
+# that the end of the data leaves open, lone surrogates, and backslashes without an escape.
 _ESCAPE = re.compile(
     rb"(?:\\[^u]|\\u[0-9a-cA-Ce-fE-F]|\\u[dD][0-7]|\\u(?=[^0-9a-fA-F])|%(high)b%(low)b)+"
     rb"|(?P<open>(?:%(high)b(?:\\(?:u[0-9a-fA-F]{0,3})?)?|\\(?:u[0-9a-fA-F]{0,3})?)\Z)"
@@ -555,7 +555,7 @@ _REPLACEMENT = rb"\ufffd"
 
 @dataclass(eq=False, slots=True)
 class TextRepair:
-    """Replaces what is not Unicode in JSON that comes in pieces: bytes, and lone surrogates.
+    """Replaces text that is not Unicode in JSON that comes in pieces: bytes, and lone surrogates.
 
     A byte order mark before it is dropped.
     """
@@ -566,7 +566,7 @@ class TextRepair:
     _open: bytes = b""
 
     def push(self, data: bytes, *, is_last: bool = False) -> bytes:
-        """Return the JSON so far; a character or escape that *data* leaves open is held back."""
+        """Return the JSON so far; a character or escape that *data* leaves open waits."""
         data = self._decoder.decode(data, is_last).encode()
         if not (self._open or _SURROGATE.search(data) or b"\\" in data[-_LONGEST_OPEN:]):
             return data
@@ -574,7 +574,7 @@ class TextRepair:
         return _ESCAPE.sub(self._replace_match, data)
 
     def end(self) -> bytes:
-        """Return what was held back, since nothing follows."""
+        """Return the rest that waited, since nothing follows."""
         last = self.push(b"", is_last=True)
         kept, self._open = self._open, b""
         return last + re.sub(_HIGH, rb"\\ufffd", kept)
@@ -588,13 +588,13 @@ class TextRepair:
 
 
 class PageFilter(ObjectReceiveStream[Incoming]):
-    """A stream of messages whose pages of tools and others hold none that the SDK would refuse.
+    """A stream of messages, without tools and other items that the SDK would refuse.
 
     The SDK validates a page as a whole, so that a single tool without a name would have it refused.
-    Where a page holds invalid tools, the SDK gets the others, and all of them are kept beside, for
-    the reader of manifests to report what is wrong with which. Invalid prompts and resources are
-    left out. An empty cursor ends a list up to the protocol of 2025-11-25, where many servers mean
-    none by it; later it is a cursor like another.
+    If a page has invalid tools, the SDK gets the others, and all of them are kept beside, so that
+    the reader of manifests can report the fault of each. Invalid prompts and resources are
+    left out. An empty cursor ends a list up to the protocol of 2025-11-25, as many servers mean by
+    it; later it is a cursor like any other.
     """
 
     def __init__(self, incoming: Any) -> None:

@@ -1,4 +1,4 @@
-"""OpenAPI 3 and Swagger 2 documents, whose operations become tools."""
+"""Tools from the operations of OpenAPI 3 and Swagger 2 documents."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _TEXT = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class StatedOperation:
-    """An operation as the document states it.
+    """An operation as the document defines it.
 
     Attributes:
         shared: Parameters of all operations of the path.
@@ -110,7 +110,7 @@ class ApiParameter:
 
 @dataclass(frozen=True, slots=True)
 class FormEncoding:
-    """The style and kind of content of a field of a form, `None` and "" where none is stated."""
+    """The style and kind of content of a field of a form, `None` and "" without them."""
 
     style: Style | None = None
     media: str = ""
@@ -141,8 +141,8 @@ class ApiOperation:
     Attributes:
         parameters: Parameters by the names of the tool's arguments, in order.
         body_name: Name of the argument that is the body.
-        address: What the path is appended to; `None` where the document states no address with a
-            host.
+        address: The base to which the path is appended; `None` if the document has no address
+            with a host.
     """
 
     method: str
@@ -240,14 +240,14 @@ class ApiDocument:
         )
 
     def media(self, content: JsonValue, where: str) -> tuple[str, JsonObject]:
-        """Choose among kinds of *content* the one that a model writes best, with its object."""
+        """Choose the kind of *content* that a model writes best, and return it with its object."""
         if not isinstance(content, dict) or not content:
             return "", {}
         name = min(content, key=_media_order)
         return name, self.references.follow(content[name], where) or {}
 
     def _parameters(self, stated: StatedOperation) -> Iterator[ApiParameter]:
-        """Yield parameters, those of the operation in place of the path's, without secrets."""
+        """Yield parameters without secrets; the operation's replace the path's."""
         found: dict[tuple[str, str], JsonObject] = {}
         for given in (stated.shared, stated.value.get("parameters")):
             for one in given if isinstance(given, list) else ():
@@ -326,11 +326,11 @@ class ApiDocument:
         return known
 
     def _address(self, stated: StatedOperation) -> str | None:
-        """Return what the path of an operation is appended to, `None` for no address with a host.
+        """Return the base of an operation's path, `None` for no address with a host.
 
-        Servers of the operation take precedence over those of its path, and these over those of the
-        document; the first usable one is taken, its variables by their defaults. In Swagger 2 it is
-        made of scheme, `host` and `basePath`. One with a user, a query or a fragment is not usable.
+        Servers of the operation take precedence over its path's servers, and these over the
+        document's; the first usable one is taken, its variables by their defaults. In Swagger 2 it
+        is made of scheme, `host` and `basePath`. A user, a query or a fragment makes it unusable.
         """
         if self._is_swagger:
             host, path = self.content.get("host"), self.content.get("basePath", "")
@@ -469,7 +469,7 @@ def read_openapi(
 
 
 class _OperationReader:
-    """Makes tools of the operations of a document, whose length bounds the size of all schemas."""
+    """Makes tools of a document's operations; its length bounds the size of all schemas."""
 
     def __init__(self, document: ApiDocument, length: int) -> None:
         self._document = document
@@ -541,7 +541,7 @@ class _OperationReader:
                 [one.name for one in body.fields if one.is_required],
             )
         kept, kind = self._inputs.copy(body.schema, room), kind_of_media(body.media)
-        # What is no JSON is given as a text.
+        # Anything but JSON is passed as text.
         if is_binary(kind):
             media: JsonObject = {} if "*" in kind else {"contentMediaType": kind}
             kept = {**shallow(kept), "type": "string", "contentEncoding": "base64", **media}
@@ -580,7 +580,7 @@ def _object(properties: JsonObject, required: Sequence[JsonValue]) -> JsonObject
 
 
 def _hints(stated: StatedOperation) -> Hints:
-    """Return the hints of extensions, completed by those of tags, `deprecated` and method."""
+    """Return the hints of extensions, completed from tags, `deprecated` and method."""
     value = stated.value
     own = value.get("x-mcpg")
     single: JsonObject = {

@@ -1,8 +1,8 @@
 """Self-contained JSON Schemas made of the schemas of an OpenAPI document.
 
 A schema that is made here accepts at least what the document's does. So whatever cannot be kept
-(references that lead nowhere, endless circles, what is too much) is left out without harm: negating
-keywords such as `not` are dropped, and `oneOf` becomes `anyOf`.
+(references without a target, endless circles, parts over the limit) is left out without harm:
+negating keywords such as `not` are dropped, and `oneOf` becomes `anyOf`.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _SHOWN = 120
 
 
 def shallow(value: JsonValue) -> JsonObject:
-    """Return type, title and description of a schema alone."""
+    """Return only type, title and description of a schema."""
     if not isinstance(value, dict):
         return {}
     texts: JsonObject = {
@@ -52,7 +52,7 @@ def shallow(value: JsonValue) -> JsonObject:
 
 
 def plain_keywords(value: JsonObject) -> JsonObject:
-    """Copy the keywords that hold no schema, in JSON Schema 2020-12; ill-typed ones are dropped."""
+    """Copy the keywords without schemas, in JSON Schema 2020-12; ill-typed ones are dropped."""
     kept = _type(value)
     kept.update((key, text) for key in _TEXTS if isinstance(text := value.get(key), str))
     for key in (*_NUMBERS, *_COUNTS):
@@ -70,7 +70,7 @@ def plain_keywords(value: JsonObject) -> JsonObject:
 
 
 def weight(kept: JsonObject) -> int:
-    """Return what *kept* adds to a schema, in sub-schemas of ordinary size."""
+    """Return the size that *kept* adds to a schema, in sub-schemas of ordinary size."""
     values = kept.get("enum")
     named = values if isinstance(values, list) else []
     texts = (kept.get(key) for key in (*_TEXTS, "const"))
@@ -78,7 +78,7 @@ def weight(kept: JsonObject) -> int:
 
 
 def weight_of_texts(texts: Iterable[JsonValue]) -> int:
-    """Return what long texts add to a schema, in sub-schemas of ordinary size."""
+    """Return the size that long texts add to a schema, in sub-schemas of ordinary size."""
     return sum(len(text) // _ORDINARY for text in texts if isinstance(text, str))
 
 
@@ -122,10 +122,10 @@ def _values(value: JsonObject) -> JsonObject:
 
 @dataclass(slots=True)
 class CopyBudget:
-    """How much may still be copied, and what the copies refer to.
+    """How much may still be copied, and the references of the copies.
 
     Attributes:
-        left: Sub-schemas that may still be copied; below 0, what follows is left out.
+        left: Sub-schemas that may still be copied; below 0, the rest is left out.
         names: Names of the definitions that are referred to, in order.
         in_place: Those that describe the same value as the schema that refers to them.
     """
@@ -138,7 +138,7 @@ class CopyBudget:
 
 @dataclass(frozen=True, slots=True)
 class _CopiedDefinition:
-    """A copied definition, what it weighs, and what it refers to."""
+    """A copied definition, its size, and its references."""
 
     schema: JsonObject
     weight: int
@@ -158,8 +158,8 @@ class SchemaCopier:
     """Copies schemas of one document for one direction.
 
     Attributes:
-        hidden: The keyword of properties that this direction does not have: `readOnly` for what
-            is sent, `writeOnly` for what is answered.
+        hidden: The keyword of properties that this direction does not have: `readOnly` for
+            requests, `writeOnly` for responses.
         limit: How many sub-schemas one finished schema has at most.
         siblings: Whether keywords beside `$ref` count, as they do from OpenAPI 3.1 on.
     """
@@ -183,11 +183,11 @@ class SchemaCopier:
         in_place: bool = False,
         hidden: frozenset[str] | None = None,
     ) -> JsonObject:
-        """Copy the schema *value*; an invalid one becomes one that accepts everything.
+        """Copy the schema *value*; an invalid schema becomes a schema that accepts everything.
 
         It describes the same value as the definition that is being copied if it is *in_place*.
         *hidden* has the properties that this value does not have in this direction, `None` when
-        *value* alone describes it.
+        only *value* describes it.
         """
         if value is False:
             return {"not": {}}
@@ -337,7 +337,7 @@ class SchemaCopier:
     def _parts(
         self, value: JsonObject, keys: tuple[str, ...], room: CopyBudget, *, follows: bool = True
     ) -> Iterator[JsonObject]:
-        """Yield *value*, what is at *keys* and, if it *follows*, behind references, each once."""
+        """Yield *value*, values at *keys* and, if it *follows*, behind references, each once."""
         seen: set[int] = set()
         waiting: list[JsonValue] = [value]
         while waiting and len(seen) < _MOST_PARTS:
@@ -370,7 +370,7 @@ class SchemaCopier:
         if "prefixItems" not in lists or room.left >= 0:
             kept.update(lists)
         kept.update(self._copy_combined(value, room, in_place=in_place, hidden=hidden))
-        # A combination may be null, too, though no type says so.
+        # A combination may also be null, though no type allows it.
         if value.get("nullable") is True and "type" not in kept:
             some = kept.get("anyOf")
             if isinstance(some, list):
@@ -405,7 +405,7 @@ class SchemaCopier:
             room.left -= weight_of_texts(names) + max(0, len(names) - len(shown)) // 8
             unasked = hidden | gone
             kept["required"] = [name for name in names if name not in unasked]
-        # The schema of properties without a name counts unless patterns restrict them as well.
+        # The schema of properties without a name counts unless patterns also restrict them.
         others = value.get("additionalProperties")
         if len(properties) == len(shown) and "patternProperties" not in value:
             if isinstance(others, bool):
@@ -458,7 +458,7 @@ class ReferenceResolver:
         self.diagnostics.append(warning(Code.SCHEMA_INCOMPLETE, message, place))
 
     def target(self, reference: str, where: str) -> JsonValue:
-        """Return what *reference* leads to, `None` where it leads nowhere."""
+        """Return the target of *reference*, `None` without one."""
         if reference in self._known:
             return self._known[reference]
         shown, found = repr(reference[:_SHOWN]), None
@@ -476,7 +476,7 @@ class ReferenceResolver:
         return found
 
     def follow(self, value: JsonValue, where: str) -> JsonObject | None:
-        """Return *value* or, where it is a reference, what that finally leads to, if an object."""
+        """Return *value* or, if it is a reference, its final target, if an object."""
         for _ in range(_LONGEST_CHAIN):
             if not isinstance(value, dict):
                 return None
