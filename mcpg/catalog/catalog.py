@@ -14,7 +14,7 @@ import itertools
 import json
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from itertools import islice
@@ -118,6 +118,7 @@ class NamedTool(Protocol):
 
 
 AnyTool = TypeVar("AnyTool", bound=NamedTool)
+_Item = TypeVar("_Item")
 
 
 @dataclass(frozen=True)
@@ -258,6 +259,26 @@ def tool_id(
     """
     pool = _IdPool({one.casefold() for one in reserved})
     return pool.take(source_id, name, require_source_prefix=require_source_prefix)
+
+
+def number_namesakes(
+    items: Iterable[_Item],
+    make_key: Callable[[_Item], tuple[str, str]],
+    is_same: Callable[[_Item, _Item], bool],
+) -> dict[tuple[str, str], _Item]:
+    """Return different *items* by source and name.
+
+    The source of another item with the same two gets a number, so that no item hides another.
+    """
+    found: dict[tuple[str, str], _Item] = {}
+    for item in items:
+        origin, name = make_key(item)
+        source, number = origin, 1
+        while (known := found.get((source, name))) is not None and not is_same(known, item):
+            number += 1
+            source = f"{origin}-{number}"
+        found.setdefault((source, name), item)
+    return found
 
 
 def assign_ids(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from mcpg.catalog.catalog import ToolLookup, assign_ids
+from mcpg.catalog.catalog import ToolLookup, assign_ids, number_namesakes
 from mcpg.catalog.model import Hints, Tool
 from mcpg.documents.model import ToolDocument
 from mcpg.errors import NotFoundError
@@ -25,18 +25,9 @@ def _read_servers(pages: Iterable[ToolDocument]) -> dict[tuple[str, str], Listed
 
     Of another server that has both, the catalog gets a number, so that none hides another.
     """
-    found: dict[tuple[str, str], ListedServer] = {}
-    for page in pages:
-        for server in read_listing_page(page.further, page.body):
-            catalog, number = server.catalog, 1
-            while (known := found.get((catalog, server.name))) is not None:
-                if replace(known, catalog=server.catalog) == server:
-                    break
-                number += 1
-                catalog = f"{server.catalog}-{number}"
-            else:
-                found[catalog, server.name] = replace(server, catalog=catalog)
-    return found
+    servers = (server for page in pages for server in read_listing_page(page.further, page.body))
+    found = number_namesakes(servers, lambda one: (one.catalog, one.name), ListedServer.__eq__)
+    return {key: replace(server, catalog=key[0]) for key, server in found.items()}
 
 
 def _make_tools(servers: Iterable[ListedServer]) -> tuple[Tool, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from urllib.parse import quote
 
-from mcpg.catalog.catalog import ToolLookup, assign_ids
+from mcpg.catalog.catalog import ToolLookup, assign_ids, number_namesakes
 from mcpg.catalog.model import Tool
 from mcpg.documents.model import ToolDocument
 from mcpg.errors import NotFoundError
@@ -31,19 +31,14 @@ def identify_skills(pages: Iterable[ToolDocument]) -> dict[tuple[str, str], Skil
 
     The source of another skill with the same two gets a number, so that no skill hides another.
     """
-    found: dict[tuple[str, str], Skill] = {}
     # Among pages with the same path, all but the first get a number at its end.
     ordered = sorted(pages, key=lambda page: (len(page.path), page.path))
-    for skill in read_skills(ordered):
-        source, number = skill.source_id, 1
-        while (known := found.get((source, skill.name))) is not None:
-            if known.files == skill.files:
-                break
-            number += 1
-            source = f"{skill.source_id}-{number}"
-        else:
-            found[source, skill.name] = replace(skill, source_id=source)
-    return found
+    found = number_namesakes(
+        read_skills(ordered),
+        lambda one: (one.source_id, one.name),
+        lambda one, other: one.files == other.files,
+    )
+    return {key: replace(skill, source_id=key[0]) for key, skill in found.items()}
 
 
 def make_tools(skills: Iterable[Skill]) -> tuple[Tool, ...]:

@@ -198,7 +198,7 @@ class Live:
         told: Gets how many servers are done, and of how many.
         tokens: The folder in which logins are kept, `None` when there are none.
         listings: The folder in which lists of tools are kept, `None` for none.
-        ask: Asks the user for an input, `None` where nobody can be asked.
+        ask: Asks the user for an input, `None` if no user can be asked.
     """
 
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
