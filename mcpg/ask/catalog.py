@@ -157,8 +157,11 @@ class _Facts:
         words = split_words(self._index.tool_name(tool)), split_words(self._index.summary(tool))[:1]
         for told, where in zip(words, ("its name", "its description"), strict=True):
             for word in told:
-                if word not in _STOP_WORDS and find_kinds(stem(word)) & kinds:
-                    return share, f"{where} has {word!r}"
+                meant = find_kinds(stem(word))
+                if word not in _STOP_WORDS and meant & kinds:
+                    # A name with a clear verb outweighs the other words of a tool.
+                    is_clear = where == "its name" and meant <= kinds and share > 0
+                    return max(share, _DOES if is_clear else 0.0), f"{where} has {word!r}"
         return share, hint
 
     def _group(self, tools: Iterable[int]) -> dict[str, list[int]]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from builders import make_engine, make_tool
 
+import mcpg
 from mcpg.catalog.model import Hints
 
 if TYPE_CHECKING:
@@ -187,3 +189,10 @@ def test_filters_hold(catalog: Engine) -> None:
     answer = catalog.ask("tools of obsidian")
     assert answer.decision.evidence == ("3 of 10 tools of source 'obsidian'; 1 more is disabled",)
     assert "vault_purge" in names(catalog.ask("tools of obsidian", include_disabled=True))
+
+
+def test_a_clear_verb_in_a_name_outweighs_other_words() -> None:
+    """A tool called create_ creates, though the other words of its texts are of changes."""
+    engine = mcpg.load(Path(__file__).parents[3] / "examples" / "tools")
+    answer = engine.ask("which tool creates a calendar event")
+    assert answer.results[0].symbol == "calendar_event_create"
