@@ -268,9 +268,6 @@ class Asker:
         """Answer the question *text*; *search* finds the tools for a text.
 
         The last answers are kept, by the question and the request.
-
-        Raises:
-            UsageError: The question is empty, or a name in *request* does not exist.
         """
         key = repr(text), repr(request)
         known = self._known.get(key)

@@ -66,8 +66,7 @@ _REFERENCES = {
 def extract(source: bytes, grammar: str) -> SourceFacts:
     """Parse *source* with the *grammar* and return its facts.
 
-    Raises:
-        UnparsableError: It is too complex, or has too many facts.
+    A file that is too complex is an `UnparsableError`.
     """
     return _Extraction(source, grammar).run(parse_source(source, grammar))
 

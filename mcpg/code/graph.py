@@ -110,11 +110,8 @@ class CodeGraph:
     ) -> tuple[LocatedSymbol, ...]:
         """Find definitions by id, qualified name or short name; exact case first.
 
-        Args:
-            name: `path::Class.method`, `Class.method` or `method`; `::` may replace the dot.
-                With `#2`, it is the second of several definitions of the name.
-            scope: The files to search, all by default.
-            kinds: The kinds of symbols to find.
+        The *name* is `path::Class.method`, `Class.method` or `method`; `::` may replace the dot.
+        With `#2`, it is the second of several definitions of the name.
         """
         path, _, qualified = name.strip().removesuffix("()").rpartition(SEPARATOR)
         is_path = "/" in path or "." in path

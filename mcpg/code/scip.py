@@ -100,11 +100,7 @@ _KINDS = {
 
 
 def read_index(path: Path) -> ScipIndex:
-    """Read the SCIP index at *path*.
-
-    Raises:
-        InputError: It is too large, cut, or no SCIP index.
-    """
+    """Read the SCIP index at *path*."""
     data = memoryview(read_bytes(path, MOST_BYTES))
     found = ScipIndex()
     try:
@@ -259,11 +255,8 @@ def use_indexes(
 ) -> list[CodeFile]:
     """Return *files* with the edges of their documents in indexes instead of those by syntax.
 
-    Args:
-        files: The files as they were linked by syntax.
-        facts: Grammar and facts of each file, by path.
-        texts: The text of each indexed file, by path.
-        indexed: The document of each file that an index describes as it is, and the indexer.
+    *facts* has grammar and facts of each file, by path, *texts* the text of each indexed file, and
+    *indexed* the document of each file that an index describes as it is, with the indexer.
     """
     known = {file.path: file for file in files}
     ids: dict[str, str] = {}

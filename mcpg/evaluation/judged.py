@@ -79,9 +79,7 @@ class Judgements:
 def read_judged(path: str | Path) -> Judgements:
     """Read the judged queries of a file.
 
-    Raises:
-        NotFoundError: The file does not exist.
-        InputError: It cannot be read, is not such a file, or contains no usable query.
+    A file that cannot be read, or without a usable query, is an `InputError`.
     """
     return parse_judged(read_bytes(path, MAX_BYTES), text_of_path(path))
 
@@ -91,14 +89,8 @@ def parse_judged(data: bytes, place: str) -> Judgements:
 
     The name's ending decides on the layout: `.jsonl` and `.ndjson` for lines, `.yaml` and `.yml`
     for YAML. With another ending, text that begins with `{` is lines, everything else YAML, which
-    includes JSON arrays.
-
-    Args:
-        data: UTF-8, or UTF-16 with a byte order mark.
-        place: Name of the file.
-
-    Raises:
-        InputError: As for `read_judged`.
+    includes JSON arrays. The *data* are UTF-8, or UTF-16 with a byte order mark. A file without a
+    usable query is an `InputError`.
     """
     text = decode(data, place)
     name, reading = place.casefold(), _JudgementReader(place)
@@ -420,11 +412,7 @@ class MissedQuery:
 def missed_queries(
     engine: Engine, tool: str, judgements: Judgements, *, include_disabled: bool = False
 ) -> tuple[MissedQuery, ...]:
-    """Return the judged queries that *tool* answers and misses, and that aliases of it improve.
-
-    Raises:
-        DocumentError: With the aliases, the tool's document becomes too long to be written.
-    """
+    """Return the judged queries that *tool* answers and misses, and that aliases of it improve."""
 
     def find(searched: Engine, asked: ResolvedQuery, limit: int = MAX_LIMIT) -> list[str]:
         result = searched.search(

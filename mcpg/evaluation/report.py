@@ -103,10 +103,6 @@ def evaluate(  # noqa: PLR0913 - each is an option of a run
     At most *limit* matches of each query are considered, from 10, which the metrics need, to 50.
     *catalog* has the tools of the engine, if the caller has already loaded them. All else is as for
     `Engine.search`.
-
-    Raises:
-        UsageError: *limit* is below 1, *strategy* or *fusion* is unknown, or *fusion* is set for
-            another strategy than `auto`.
     """
     catalog = engine.catalog if catalog is None else catalog
     resolved = resolve(judgements, catalog)
@@ -291,11 +287,7 @@ class Gate:
 
 
 def parse_bounds(kind: str, text: str) -> tuple[Bound, ...]:
-    """Read `METRIC=VALUE`; for `max-drop`, a bare `VALUE` applies to every ranking metric.
-
-    Raises:
-        UsageError: The metric is unknown or cannot have this bound, or the value is not a number.
-    """
+    """Read `METRIC=VALUE`; for `max-drop`, a bare `VALUE` applies to every ranking metric."""
     name, sign, value = text.rpartition("=")
     metrics = tuple(RANKING)
     if sign:
@@ -480,12 +472,7 @@ def compare_hints(
     *,
     include_disabled: bool = False,
 ) -> RunComparison:
-    """Compare what judged queries find now with what they would find with *hints* added to *tool*.
-
-    Raises:
-        NotFoundError: No tool is called *tool*, or several are.
-        DocumentError: The tool's document becomes too long to be written.
-    """
+    """Compare what judged queries find now with what they would find with *hints* added to *tool*."""
     changed = engine.with_hints(tool, hints)
     before, now = (
         evaluate(one, judgements, include_disabled=include_disabled) for one in (engine, changed)
@@ -513,9 +500,7 @@ class Baseline:
 def read_baseline(path: Path | str) -> Baseline:
     """Read an earlier evaluation from its report as JSON.
 
-    Raises:
-        NotFoundError: The file does not exist.
-        InputError: It cannot be read or is not such a report.
+    A file that cannot be read, or is not such a report, is an `InputError`.
     """
     place = text_of_path(path)
     text = decode(read_bytes(path, MAX_BYTES), place)

@@ -77,10 +77,7 @@ def from_jsonld(
 
     Nothing is fetched: *data*, text or parsed, may contain its context, refer to ours as
     `CONTEXT_IRI`, or refer to one in *contexts*, by IRI. *place* is what to call it in messages.
-
-    Raises:
-        DocumentError: It is not JSON or JSON-LD, it refers to a context that is not available, or
-            a tool in it is invalid.
+    What cannot be read, or needs a context that is not available, is a `DocumentError`.
     """
     try:
         found = (
@@ -114,8 +111,7 @@ _TRUE = frozenset({"true", "1"})
 def by_subject(triples: Iterable[Triple], place: str) -> Statements:
     """Gather the *triples* of the graph *place* by subject and predicate, each once.
 
-    Raises:
-        SourceError: Tools share parts such that together they are far longer than the graph.
+    A `SourceError` is raised if tools share parts that are together far longer than the graph.
     """
     found = _collect_statements(triples)
     base = _find_base(found)
@@ -403,8 +399,7 @@ class GraphDocuments:
 def with_graphs_read(batch: SourceBatch) -> SourceBatch:
     """Return *batch* with the documents of its graphs instead of these.
 
-    Raises:
-        SourceError: A graph is broken or too large, or has neither tools nor pages.
+    A graph that is broken, too large, or without tools and pages is a `SourceError`.
     """
     if not batch.graphs:
         return batch
@@ -426,9 +421,6 @@ def read_graph(text: str, place: str) -> GraphDocuments:
     """Read the tools and pages of a graph in any format of RDF.
 
     The extension of *place*, its file, determines the format.
-
-    Raises:
-        SourceError: It is broken or too large, or has neither tools nor pages.
     """
     statements = by_subject(triples_in(text, detect_format(place, text), place), place)
     found: dict[str, ToolDocument] = {}

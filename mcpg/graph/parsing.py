@@ -90,10 +90,8 @@ def triples_in(
     """Return the triples of *text* in its order, also those of named graphs.
 
     Blank nodes are numbered in the order in which they come. *place* is what to call the text in
-    messages, and *contexts* the documents of contexts that JSON-LD may refer to, by IRI.
-
-    Raises:
-        SourceError: It is broken, or beyond a bound.
+    messages, and *contexts* the documents of contexts that JSON-LD may refer to, by IRI. A text
+    that is broken, or beyond a bound, is a `SourceError`.
     """
     if form is RdfFormat.JSON_LD:
         value, *more = parse_json_documents(text, place)

@@ -345,8 +345,7 @@ _GENERATED = re.compile(r"(?:domain|source-domain|category):")
 def checked_base(base: str, place: str = "--base-iri") -> str:
     """Return *base* if the IRIs of a project's graph can begin with it; *place* is what sets it.
 
-    Raises:
-        UsageError: It is not an absolute IRI that ends in a slash or a colon.
+    Anything but an absolute IRI that ends in a slash or a colon is a `UsageError`.
     """
     fault = ""
     if _ABSOLUTE.match(base) is None or escape_iri(base) != base:

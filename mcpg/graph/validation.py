@@ -72,9 +72,7 @@ def shipped_shapes() -> str:
 def check_shapes(text: str, place: str) -> None:
     """Check that *text*, of the file *place*, is Turtle and needs only supported features.
 
-    Raises:
-        InputError: It is not Turtle, has no shape, or needs JavaScript or SHACL's advanced
-            features; these would be ignored, and passing would mean nothing.
+    JavaScript and SHACL's advanced features would be ignored, and passing would mean nothing.
     """
     predicates = {triple.predicate.value for triple in _parse_turtle(text, place)}
     _refuse_unsupported(predicates, place)
@@ -98,10 +96,7 @@ def complete_shapes(given: Mapping[str, str]) -> dict[str, str]:
     """Return the texts of shapes by file: those *given*, checked, and the ones they import.
 
     An import is the address of a file on this machine, or names an ontology that is among the
-    files. Nothing is read from the network.
-
-    Raises:
-        InputError: A text is not a file of shapes, or an import cannot be read.
+    files. Nothing is read from the network. An import that cannot be read is an `InputError`.
     """
     for place, text in given.items():
         check_shapes(text, place)
@@ -476,14 +471,8 @@ def validate(
     """Validate the graph *data*, in Turtle, within *timeout* seconds and *memory* bytes.
 
     Shapes are Turtle that `check_shapes` has seen, and count together. The bound of memory applies
-    if the system has one.
-
-    Returns:
-        The results, by severity, then node, property, value and message.
-
-    Raises:
-        UsageError: The validator is not installed.
-        InputError: The shapes cannot be used, or take too long.
+    if the system has one. The results are in the order of severity, node, property, value and
+    message.
     """
     if find_spec("pyshacl") is None:
         raise UsageError("the SHACL validator is not installed", remedy=install_command("shacl"))
@@ -565,10 +554,6 @@ def validate_documents(
     Documents include pages, and have their links resolved. *originals* are the texts that authors
     wrote, see `SourceLocations`; *shapes* has texts of further shapes in Turtle, by file, and
     their imports are read; *timeout* is in seconds.
-
-    Raises:
-        InputError: Some shapes cannot be used, or take too long.
-        UsageError: The validator is not installed.
     """
     texts = complete_shapes(shapes)
     targets = ShapeTargets(shapes)

@@ -56,11 +56,7 @@ _MOST_DECODED = 32_768
 
 
 def span(starts: Items, number: int) -> tuple[int, int]:
-    """Return begin and end of row *number*.
-
-    Raises:
-        StaleIndexError: The table has no such row, or the row ends before it begins.
-    """
+    """Return begin and end of row *number*."""
     try:
         start, end = starts[number], starts[number + 1]
     except IndexError as fault:
@@ -189,11 +185,7 @@ class KeyTable(TextTable):
         self._numbers: dict[str, int] = {}
 
     def read_ahead(self) -> None:
-        """Decode all texts, unless they are too many to keep, so that the file is not read later.
-
-        Raises:
-            StaleIndexError: One of them is broken.
-        """
+        """Decode all texts, unless they are too many to keep, so that the file is not read later."""
         if len(self) <= _MOST_DECODED:
             self._numbers = {text: number for number, text in enumerate(self)}
 
@@ -265,8 +257,7 @@ class SectionFile:
     def verify(self, *, records: bool = True) -> None:
         """Check every section, or all except *records*.
 
-        Raises:
-            StaleIndexError: A section is damaged.
+        A damaged section is a `StaleIndexError`.
         """
         for name, entry in self._entries.items():
             if records or name not in _CHECKED_IN_PARTS:
@@ -534,9 +525,6 @@ def spool_sections(
     The head depends on all sections, each of which is released before the next is made. The
     temporary file, in *folder*, has no name or is deleted with the process. The yielded function
     returns the file with a header, in parts.
-
-    Raises:
-        OSError: The temporary file cannot be written or read.
     """
     from tempfile import SpooledTemporaryFile  # noqa: PLC0415 - slow, and a search writes none
 

@@ -107,9 +107,6 @@ def derived_preference(
 
     The words of the query must be so many times likelier, the *odds*, at least 1, among tools of
     one kind. With *uses_lexicon*, a word also counts as its translations.
-
-    Raises:
-        StaleIndexError: The index is damaged.
     """
     kinds = index.read_only_flags()
     total = kinds.count(READS), kinds.count(WRITES)
@@ -208,11 +205,7 @@ class RouteWeights:
     provenance: str = field(default="given by the host", compare=False)
 
     def __post_init__(self) -> None:
-        """Check the numbers.
-
-        Raises:
-            UsageError: A name is unknown or missing, or a number is invalid or out of its range.
-        """
+        """Check the numbers."""
         unknown = sorted(set(self.adjustments) - set(ADJUSTMENTS))
         if unknown:
             remedy = f"use some of {', '.join(ADJUSTMENTS)}"
@@ -231,11 +224,7 @@ class RouteWeights:
     def of(
         cls, adjustments: Mapping[str, float] | None = None, *, odds: float | None = None
     ) -> RouteWeights:
-        """Return the shipped weights with some replaced.
-
-        Raises:
-            UsageError: A name is unknown, or a number is invalid or out of its range.
-        """
+        """Return the shipped weights with some replaced."""
         shipped = shipped_weights()
         return cls(
             {**shipped.adjustments, **(adjustments or {})}, shipped.odds if odds is None else odds
@@ -251,8 +240,7 @@ def shipped_weights() -> RouteWeights:
 def read_weights(members: Mapping[str, Any]) -> RouteWeights:
     """Return the weights in an object such as `data/route.json`.
 
-    Raises:
-        UsageError: A member is unknown, missing or invalid.
+    A member that is unknown, missing or invalid is a `UsageError`.
     """
     _check_members("the weights", members, {"name", "provenance", "adjustments", "preference"})
     _check_members("'adjustments'", members["adjustments"], set(ADJUSTMENTS))

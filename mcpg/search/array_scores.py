@@ -53,11 +53,7 @@ _KNOWN: WeakKeyDictionary[Index, PostingLists] = WeakKeyDictionary()
 
 
 def get_postings(index: Index) -> PostingLists:
-    """Return the posting lists of a compiled *index*; looked up once.
-
-    Raises:
-        StaleIndexError: A list exceeds its table, or a posting is in no list.
-    """
+    """Return the posting lists of a compiled *index*; looked up once."""
     known = _KNOWN.get(index)
     if known is None:
         names = "postings.at", "postings", "postings.impact"

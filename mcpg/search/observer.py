@@ -38,9 +38,7 @@ class Observer(Protocol):
     ) -> AbstractContextManager[FactsCallback[SearchFacts]]:
         """Observe a search.
 
-        Args:
-            query: The query as given, "" for browsing; record it only with the user's consent.
-            strategy: The requested strategy.
+        Record the *query*, "" for browsing, only with the user's consent.
         """
 
     def build(self) -> AbstractContextManager[FactsCallback[BuildFacts]]:

@@ -89,11 +89,7 @@ class GuardedReranker:
         return RerankOutcome((*ids[:sure], *vote(ids[sure:], full, names)))
 
     def _ask_twice(self, query: str, matches: Sequence[Match]) -> tuple[list[str], list[str]]:
-        """Return the model's orders by all texts and by names only.
-
-        Raises:
-            McpgError: It failed, timed out, or its answers were rejected.
-        """
+        """Return the model's orders by all texts and by names only."""
         shown = [*map(_show, matches), _DECOY]
         answers: dict[int, list[str] | McpgError] = {}
 

@@ -228,19 +228,11 @@ class SearchResult(NamedTuple):
     ) -> ApiTools:
         """Return the found tools as the function list of an API of language models.
 
-        Names that the API rejects are changed; `ApiTools.call` maps a call of the model back.
-
-        Args:
-            api: `openai` (Chat Completions), `openai-responses`, `anthropic`, `gemini` or `mcp`.
-            related: Whether to add prerequisites, next steps and related tools.
-            deferred: Tools that the model may find with the tool search of the API, such as
-                `engine.tools`.
-            strict: Whether definitions for OpenAI are strict, if their schemas allow it without a
-                change of meaning.
-
-        Raises:
-            UsageError: The API is unknown, has no tool search although tools are deferred, or has
-                no strict mode.
+        Names that the API rejects are changed; `ApiTools.call` maps a call of the model back. *api*
+        is `openai` (Chat Completions), `openai-responses`, `anthropic`, `gemini` or `mcp`.
+        *related* also adds prerequisites, next steps and related tools. Tools that the model may
+        find with the tool search of the API, such as `engine.tools`, are *deferred*. With *strict*,
+        definitions for OpenAI are strict, if their schemas allow it without a change of meaning.
         """
         from mcpg.catalog.api_tools import api_tools  # noqa: PLC0415 - few searches are for a model
 
@@ -317,13 +309,7 @@ class SearchRequest(NamedTuple):
 def check_request(
     query: str | None, context: Context, asked: SearchRequest
 ) -> tuple[SearchRequest, tuple[Diagnostic, ...]]:
-    """Check a request; too large values are reduced, with a diagnostic.
-
-    Raises:
-        UsageError: An argument has the wrong type, the limit is below 1, the strategy or the fusion
-            is unknown, a fusion is set for another strategy than `auto`, or the least score is not
-            a probability.
-    """
+    """Check a request; too large values are reduced, with a diagnostic."""
     check_text("query", query)
     if not (context is None or isinstance(context, str | dict | list | tuple | int | float)):
         raise wrong_type("context", context, "text or a JSON value")
@@ -408,11 +394,7 @@ def flatten_context(context: Context, depth: int = 0) -> str:
 
 
 def check_strategy(name: str) -> StrategyName:
-    """Return the strategy called *name*; `markdown-ld` is another name for `graph`.
-
-    Raises:
-        UsageError: No strategy has that name.
-    """
+    """Return the strategy called *name*; `markdown-ld` is another name for `graph`."""
     if not isinstance(name, str):
         raise wrong_type("strategy", name, f"one of {', '.join(STRATEGIES)}")
     for strategy in STRATEGIES:
@@ -422,11 +404,7 @@ def check_strategy(name: str) -> StrategyName:
 
 
 def check_fusion(name: str, strategy: str) -> FusionName:
-    """Return the fusion called *name*, "" for the default, if *strategy* has something to fuse.
-
-    Raises:
-        UsageError: No fusion has that name, or *strategy* is not `auto`.
-    """
+    """Return the fusion called *name*, "" for the default, if *strategy* has something to fuse."""
     if not isinstance(name, str):
         raise wrong_type("fusion", name, " or ".join(FUSIONS))
     if not name:

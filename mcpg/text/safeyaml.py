@@ -43,14 +43,8 @@ def load_yaml(
 ) -> JsonValue:
     """Read one YAML document, at most `MAX_CHARACTERS` long; an empty one is `None`.
 
-    Args:
-        text: The document.
-        place: Name of the file, for messages.
-        first_line: Number of the file's line on which *text* begins.
-        error: Class of the error to raise.
-
-    Raises:
-        InputError: The text is invalid YAML, or uses a rejected feature; its place is `file:line`.
+    *place* is the name of the file, for messages, and *first_line* the number of its line on which
+    *text* begins. Invalid YAML, and a rejected feature, is an *error* at `file:line`.
     """
     return _read(text, _Builder(place, first_line, error))
 

@@ -83,10 +83,8 @@ class Distances:
 def tabulate_texts(texts: Sequence[str]) -> dict[str, Any]:
     """Return the words and runs of characters of *texts*, as a JSON object.
 
-    Returns:
-        `words` has each word once, `texts` for each text the places of its words, `counts` in how
-        many texts each run of three characters occurs, and `lengths` the length of each text's
-        vector.
+    `words` has each word once, `texts` for each text the places of its words, `counts` in how many
+    texts each run of three characters occurs, and `lengths` the length of each text's vector.
     """
     split = [split_words(text) for text in texts]
     places = {word: place for place, word in enumerate(dict.fromkeys(chain.from_iterable(split)))}
@@ -238,10 +236,9 @@ class _NamePlaces(dict[str, int]):
 def tabulate_nodes(triples: Iterable[Triple], profile: SearchProfile) -> Facts:
     """Return the tables of the nodes that can be found, and of those that edges join with them.
 
-    Returns:
-        `nodes` has each IRI and `texts` each value once, with its `stems`. In turn, `stated` has
-        node, predicate and text, `edges` by predicate node and node, and `types` node and class.
-        `typed` are the nodes of the classes that *profile* finds.
+    `nodes` has each IRI and `texts` each value once, with its `stems`. In turn, `stated` has node,
+    predicate and text, `edges` by predicate node and node, and `types` node and class. `typed` are
+    the nodes of the classes that *profile* finds.
     """
     needed = {*profile.predicates, *DESCRIBED}
     kept = [triple for triple in triples if triple[1] in needed]
