@@ -69,8 +69,6 @@ class CatalogQuestion(NamedTuple):
         state: The property `destructive`, `disabled` or `enabled`; "" for any.
         is_denied: Whether the question negates `kinds` or `state`.
         unknown: Names of no source or category, each with the kind it should have.
-        about: The topic of the tools, as written.
-        verb: The verb after the noun, as written.
     """
 
     listed: str

@@ -107,7 +107,6 @@ class Mention:
 
     Attributes:
         kind: One of `MentionKind`.
-        name: The name as it is.
         spelling: One of `Spelling`.
         tools: Numbers of the tools with this name, or that take or return this field.
     """
@@ -173,7 +172,6 @@ class RelatedItem:
     Attributes:
         name: Tool id, or id of a symbol.
         rel: How it is related, such as `nextStep` or `called_by`.
-        line: The line, `None` if unknown.
     """
 
     name: str

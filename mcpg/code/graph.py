@@ -85,9 +85,6 @@ class CodeGraph:
 
     Files of different repositories or branches are not linked, so that a name in one branch never
     leads into another.
-
-    Attributes:
-        definitions: Their symbols, in order of the files and lines.
     """
 
     def __init__(self, files: Iterable[CodeFile]) -> None:

@@ -142,9 +142,7 @@ class _Ignored:
     """The rules of one `.gitignore`, and those above it.
 
     Attributes:
-        folder: The folder of the file.
         rules: The rules, the last one first.
-        above: The rules of the folders above, `None` for none.
     """
 
     folder: Path

@@ -66,7 +66,6 @@ class ScipDocument:
 
     Attributes:
         bases: The symbols that each symbol implements.
-        kinds: The kind of each symbol, if known.
     """
 
     path: str = ""

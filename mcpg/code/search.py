@@ -86,8 +86,6 @@ class Blend(NamedTuple):
     """The weights of words and nearness in meaning in a search.
 
     Attributes:
-        words: The weight of words.
-        vectors: The weight of nearness.
         nearness: How near each definition of the graph is to the text, in [0, 1].
     """
 

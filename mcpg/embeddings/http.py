@@ -31,7 +31,6 @@ class HttpEmbeddings:
 
     Attributes:
         fingerprint: Endpoint without its query, model, and the requested dimensions.
-        dimensions: Numbers of a vector, `None` until they are known.
     """
 
     def __init__(

@@ -287,7 +287,6 @@ class ResolvedQuery:
     """A judged query with the ids of its tools.
 
     Attributes:
-        relevant: Ids of the tools that answer it.
         unknown: Names of no tool, or of several, which no search can find.
         context_tools: Ids of the tools in use, without names of no tool or of several.
     """

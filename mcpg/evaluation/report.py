@@ -52,9 +52,7 @@ class EvaluationReport:
     """The result of an evaluation.
 
     Attributes:
-        limit: The most matches considered for a query.
         outcomes: An outcome for each judged query, in the order of the file.
-        durations: How long each search took, in milliseconds.
         diagnostics: Diagnostics of the bundle, of the file and the tools it names, and of searches,
             such as missing vectors.
     """
@@ -472,7 +470,7 @@ def compare_hints(
     *,
     include_disabled: bool = False,
 ) -> RunComparison:
-    """Compare what judged queries find now with what they would find with *hints* added to *tool*."""
+    """Compare what judged queries find now, and with *hints* added to *tool*."""
     changed = engine.with_hints(tool, hints)
     before, now = (
         evaluate(one, judgements, include_disabled=include_disabled) for one in (engine, changed)

@@ -46,11 +46,9 @@ class NetworkNode:
     """One thing to draw.
 
     Attributes:
-        iri: Its IRI.
         kind: `TOOL`, `PAGE`, `GROUP`, `SYMBOL` or `THING`.
         label: Its name on the map: the tool's id, the name, or else the IRI.
         title: The name for people.
-        description: Its description, or "".
         source: The source of a tool, the folder of a source file or symbol, or "".
     """
 
@@ -427,7 +425,6 @@ class PredicateUse:
     """A predicate.
 
     Attributes:
-        count: How many triples have it.
         subjects: IRIs of the classes of its subjects, the most frequent first.
         objects: IRIs of the classes or datatypes of its objects, most frequent first; `NODE` for
             a node without a class.

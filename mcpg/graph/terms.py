@@ -182,7 +182,6 @@ class ContextTerm(NamedTuple):
     """How JSON calls a predicate.
 
     Attributes:
-        name: The key.
         kind: `REFERENCE`, or the IRI of the datatype of its values.
         is_set: Whether its values are always in an array.
     """

@@ -523,10 +523,7 @@ class Validation:
     Attributes:
         findings: The faults, violations first, then warnings, then the rest; in the order of
             places within each.
-        documents: How many documents were validated.
         pages: How many of them are of no tool.
-        triples: How many triples they make.
-        diagnostics: Other diagnostics.
         shapes: The files of further shapes, with those that they import.
     """
 

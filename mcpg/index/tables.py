@@ -185,7 +185,7 @@ class KeyTable(TextTable):
         self._numbers: dict[str, int] = {}
 
     def read_ahead(self) -> None:
-        """Decode all texts, unless they are too many to keep, so that the file is not read later."""
+        """Decode all texts, unless they are too many to keep: the file is not read later."""
         if len(self) <= _MOST_DECODED:
             self._numbers = {text: number for number, text in enumerate(self)}
 
@@ -219,9 +219,6 @@ class SectionFile:
             instead of section by section.
         read: Returns a number of bytes of the file from an offset, if *data* has room for all of it
             but only contains its head yet; requires *in_blocks*.
-
-    Attributes:
-        is_checked: Whether everything is checked before its first use.
     """
 
     def __init__(self, data: Buffer, *, in_blocks: bool = False, read: Read | None = None) -> None:

@@ -71,7 +71,6 @@ class InvertedFile:
     """The terms of a set of documents, numbered in order of their texts.
 
     Attributes:
-        words: The words that occur, sorted.
         language: The language that most descriptions are in, `None` if unknown.
     """
 
@@ -438,7 +437,7 @@ def digest_contents(contents: Iterable[bytes]) -> bytes:
 
 
 class WorkerFiles:
-    """Two temporary files in *folder*: what a process reads to make sections, and what it leaves."""
+    """Two temporary files in *folder*: what a process reads to make sections, and makes."""
 
     def __init__(self, folder: Path) -> None:
         self._contents, self._made = ChunkFile(folder), ChunkFile(folder)

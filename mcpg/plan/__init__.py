@@ -156,7 +156,6 @@ class MissingInput:
 
     Attributes:
         type: Its JSON type, "" if the schema has none.
-        description: Its description in the schema, on one line.
     """
 
     argument: str

@@ -246,7 +246,6 @@ class Tally:
         timeless: Calls without a plausible time; the order of the lines counts.
         negative: Calls that end before they begin; they count without a duration.
         unknown_tools: Unknown tools, the first thousand, with the number of their calls.
-        cut: Truncated files.
     """
 
     lines: int = 0
@@ -282,7 +281,7 @@ class CallReader:
         self._tools: dict[tuple[Any, Any], str] = {}
 
     def read(self, stream: Contents, place: str) -> None:
-        """Read all lines of *stream*; see `decompress_stream`. Those that are too long are skipped."""
+        """Read all lines of *stream*, see `decompress_stream`, but those that are too long."""
         try:
             while line := stream.readline(LONGEST_LINE):
                 if len(line) < LONGEST_LINE or line.endswith(b"\n"):

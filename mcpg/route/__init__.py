@@ -360,7 +360,6 @@ class RouteResult:
     """The result of a route.
 
     Attributes:
-        query: The query as given; "" when browsing.
         categories: The best categories, best first, each with a tool that no better one has.
         suggested_matches: The tools of the categories, each once, best first.
         normalized_query: The rewritten query, `None` if it was not rewritten.

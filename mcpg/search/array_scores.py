@@ -35,7 +35,6 @@ class PostingLists(NamedTuple):
 
     Attributes:
         starts: The start of the list of each term, then the end of the last list.
-        impacts: The impact of each posting.
     """
 
     starts: Numbers
@@ -127,9 +126,7 @@ class WordImpacts(NamedTuple):
     """The contributions of one word.
 
     Attributes:
-        documents: Distinct documents.
         impacts: The contribution to each document, above 0, in units.
-        unit: The size of a unit.
     """
 
     documents: Numbers

@@ -103,10 +103,8 @@ class VectorScores(NamedTuple):
     """How near the tools of a catalog are to one query.
 
     Attributes:
-        fingerprint: The fingerprint of the embedding provider.
         nearest: Numbers of the nearest tools, the nearest first, each with its cosine.
         cosines: Cosines of all compared tools, by number; -1 without a vector.
-        mean: The mean cosine of the tools of the catalog.
         deviation: The standard deviation of their cosines; above 0.
         foreign: The share of the query that is unknown to the catalog, in [0, 1].
         shift: How much of the tools' mean vector was subtracted from the query's.

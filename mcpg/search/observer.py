@@ -63,7 +63,6 @@ class SearchFacts:
     """Facts about a search.
 
     Attributes:
-        is_cached: Whether the result came from the search cache.
         vector_seconds: Time spent on vectors, in seconds; `None` without vectors.
         graph_seconds: Time of all other stages of the ranking; `None` if it was not measured.
         vector_tokens: Tokens used to embed the query; `None` if unknown.

@@ -79,7 +79,6 @@ class PrerequisiteReason(NamedTuple):
         kind: `nextStep`, or `provides` if only its fields are evidence.
         origin: The origin of the evidence, in `AUTHORITY`.
         weight: Strength of the edge in (0, 1].
-        reason: The reason, for readers.
         fields: The fields of its result and the required arguments that they fill.
     """
 

@@ -45,7 +45,6 @@ class RerankOutcome(NamedTuple):
     """What became of the order.
 
     Attributes:
-        order: The ids of the matches, best first.
         reason: Why the order stays, "" if a model has decided.
     """
 

@@ -84,7 +84,6 @@ class LinkReason(NamedTuple):
         edge: `related`, `nextStep` or `prerequisite`.
         source: Id of the primary match that the edge leaves; for a prerequisite, the match or
             prerequisite that it must run before.
-        reason: Why the edge exists, for readers.
         weight: Strength of the edge in (0, 1].
         fields: For a prerequisite, the fields of its result and the required arguments that they
             fill.
@@ -114,11 +113,9 @@ class Match(NamedTuple):
         tool_id: Id of the tool in its catalog.
         source_id: The server it comes from.
         tool_name: The name on its server.
-        display_name: The name to show.
         summary: Its description on one line, shortened if long.
         is_enabled: Whether it is offered by default.
         score: The calibrated probability that the tool is right, in [0, 1]; 0 when browsing.
-        evidence: The parts of the query that it answers.
         via: The edge that brought it in; `None` for a primary match.
         load: Loads `descriptor`.
         read_view: Reads `view` without the whole tool; `None` if nothing does.
@@ -190,12 +187,10 @@ class SearchResult(NamedTuple):
 
     Attributes:
         query: The query as given; "" when browsing.
-        strategy: The requested strategy.
         ranking_mode: How the matches were actually ranked.
         matches: Primary matches, best first.
         related_matches: Tools near the primary matches, none of which is a primary match.
         next_step_matches: Tools to call afterwards, in no other list.
-        diagnostics: The diagnostics of the search.
         focused_graph: Size of the graph around the result.
         normalized_query: The rewritten query, which was also searched; `None` if it was not
             rewritten.

@@ -86,7 +86,6 @@ class _Builder:
         lines: Receives the file's line of every value, if given.
         rows: The line of the text that each line of the parser begins on; empty if all agree.
         pairs: The replacements of escaped pairs; see `mask_pairs`.
-        documents: How many documents have begun.
     """
 
     place: str

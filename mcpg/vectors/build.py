@@ -157,7 +157,6 @@ class BuiltVectors:
     Attributes:
         vectors: The vectors, tools in order of their ids.
         hashes: The hash of each tool's texts, in the same order.
-        embedded: How many tools were embedded; tools with equal texts count once.
         reused: How many tools had a known or stored vector.
         diagnostics: The failures; all other vectors are present.
         outage: Why the provider was abandoned before all texts were embedded, if it was.

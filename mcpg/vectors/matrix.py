@@ -154,7 +154,6 @@ class ToolVectors:
     """One vector for each tool of a catalog, by the tool's number in the index.
 
     Attributes:
-        fingerprint: The fingerprint of the provider.
         dimensions: How long each vector is; 0 without any.
         missing: How many tools have no vector.
     """

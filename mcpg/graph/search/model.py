@@ -128,8 +128,6 @@ class GraphMatch:
         node: Its IRI.
         label: Its name, or its IRI.
         types: IRIs of its classes.
-        role: Why it is here.
-        score: In [0, 1].
         evidence: The evidence for it, the strongest first.
         tool_id: Id of the tool that it is, `None` for other things.
     """
@@ -165,7 +163,6 @@ class GraphSearchResult:
     """The answer.
 
     Attributes:
-        matches: The primary matches, the best first.
         related: Nodes related to them; a federated search gives none.
         next_steps: Nodes that come after them; none in a federated search.
         sparql: The query that looked for matches, "" if none was needed; of a federated search
@@ -247,9 +244,7 @@ class SearchProfile:
 
     Attributes:
         types: Classes, one of which a match must have.
-        texts: Predicates of values.
         relationships: Predicates of nodes with texts that count.
-        expansions: Predicates that bring in further nodes.
     """
 
     types: tuple[str, ...]
