@@ -291,9 +291,9 @@ class AskResult:
         return f"<AskResult {self.query!r}: {found}{f': {shown}' if shown else ''}>"
 
     def _repr_html_(self) -> str:
-        from mcpg.text.markup import ask_html  # noqa: PLC0415 - only notebooks show HTML
+        from mcpg.text.markup import result_html  # noqa: PLC0415 - only notebooks show HTML
 
-        return ask_html(self.to_dict())
+        return result_html(self.to_dict())
 
 
 MAX_LIMIT = 200

@@ -10,7 +10,7 @@ from mcpg.catalog.model import Tool
 from mcpg.errors import Diagnostic
 from mcpg.search.results import StrategyName
 from mcpg.text.json_values import JsonValue
-from mcpg.text.markup import plan_html
+from mcpg.text.markup import result_html
 from mcpg.values import empty_as_null, round_shown_score, score_text, to_json
 
 DOUBTFUL = 0.25
@@ -252,7 +252,7 @@ class Plan:
         )
 
     def _repr_html_(self) -> str:
-        return plan_html(self.to_dict())
+        return result_html(self.to_dict())
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ from mcpg.search.results import (
     check_text,
 )
 from mcpg.text import fold
-from mcpg.text.markup import route_html
+from mcpg.text.markup import result_html
 from mcpg.values import DECIMALS, former_name, round_shown_score, score_text, to_json
 
 Answer = TypeVar("Answer")
@@ -401,7 +401,7 @@ class RouteResult:
         return f"<RouteResult {self.query!r}: {names or 'no category'}>"
 
     def _repr_html_(self) -> str:
-        return route_html(self.to_dict())
+        return result_html(self.to_dict())
 
     def to_exact_dict(self) -> dict[str, Any]:
         """Return the member `routing` of what `mcpg explain --route` prints: all but the tools.

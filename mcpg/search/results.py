@@ -258,9 +258,9 @@ class SearchResult(NamedTuple):
         return f"<SearchResult {self.query!r}: {found if best else 'no match'}>"
 
     def _repr_html_(self) -> str:
-        from mcpg.text.markup import search_html  # noqa: PLC0415 - only notebooks show HTML
+        from mcpg.text.markup import result_html  # noqa: PLC0415 - only notebooks show HTML
 
-        return search_html(self.to_dict())
+        return result_html(self.to_dict())
 
 
 DEFAULT_LIMIT = 5

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mcpg.search.query_terms import TermExpansion
 from mcpg.search.results import LinkReason, SearchResult
 from mcpg.text.json_values import JsonObject
-from mcpg.text.markup import explanation_html
+from mcpg.text.markup import result_html
 from mcpg.values import TIME_DECIMALS, empty_as_null, round_shown_score, to_json
 
 if TYPE_CHECKING:
@@ -323,7 +323,7 @@ class Explanation(NamedTuple):
         return f"<Explanation of {self.result!r}>"
 
     def _repr_html_(self) -> str:
-        return explanation_html(self.to_dict())
+        return result_html(self.to_dict())
 
 
 class Trace:
