@@ -35,7 +35,6 @@ from mcpg.graph.exports import turtle
 from mcpg.graph.terms import (
     MOST_SUGGESTED,
     OWL,
-    RDF_TYPE,
     RDFS,
     Triple,
     compact_iri,
@@ -160,7 +159,7 @@ class ShapeTargets:
         """Note the nodes of a *triple* of the graph."""
         subject, predicate, value = triple
         self._predicates.add(predicate)
-        if predicate == RDF_TYPE:
+        if predicate == v.rdf.type:
             self._classes.add(value)
         elif predicate == _SUBCLASS:
             self._above[subject].add(value)
@@ -198,7 +197,7 @@ def _find_targets(texts: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
     parsed = {place: _parse_turtle(text, place) for place, text in texts.items()}
     types, off = defaultdict(set), set()
     for one in chain.from_iterable(parsed.values()):
-        if one.predicate.value == RDF_TYPE:
+        if one.predicate.value == v.rdf.type:
             types[one.subject].add(one.object.value)
         elif one.predicate.value == _DEACTIVATED and one.object.value in _TRUE:
             off.add(one.subject)
@@ -206,7 +205,7 @@ def _find_targets(texts: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
         lines = _lines_by_name(texts[place])
         for one in triples:
             kind, node = one.predicate.value.removeprefix(_SH), one.object
-            is_class = kind == RDF_TYPE and node.value == f"{RDFS}Class"
+            is_class = kind == v.rdf.type and node.value == f"{RDFS}Class"
             if is_class and not types[one.subject].isdisjoint(_SHAPES):
                 kind, node = _TARGET_CLASS, one.subject
             is_named = isinstance(node, pyoxigraph.NamedNode)
@@ -257,7 +256,7 @@ def _find_imported_files(place: str, texts: Mapping[str, str]) -> Iterator[Path]
             one.subject.value
             for other, text in (("ontology.ttl", v.ontology_text()), *texts.items())
             for one in _parse_turtle(text, other)
-            if one.predicate.value == RDF_TYPE and one.object.value == _ONTOLOGY
+            if one.predicate.value == v.rdf.type and one.object.value == _ONTOLOGY
         )
         if address not in set(known):
             raise InputError(
@@ -287,30 +286,30 @@ def _parse_turtle(text: str, place: str) -> list[Any]:
 
 
 _THINGS = {
-    v.SCHEMA_ABOUT: ("about",),
-    v.SCHEMA_MENTIONS: ("entity_hints", "entityHints", "graph_entities", "graphEntities"),
-    v.SCHEMA_AUTHOR: ("authors", "author"),
+    v.schema.about: ("about",),
+    v.schema.mentions: ("entity_hints", "entityHints", "graph_entities", "graphEntities"),
+    v.schema.author: ("authors", "author"),
 }
 _EDGES = {
-    v.KB_RELATED_TO: ("graph_related", "graphRelated"),
-    v.KB_NEXT_STEP: ("graph_next_steps", "graphNextSteps"),
-    v.KB_MEMBER_OF: ("graph_groups", "graphGroups"),
+    v.kb.relatedTo: ("graph_related", "graphRelated"),
+    v.kb.nextStep: ("graph_next_steps", "graphNextSteps"),
+    v.kb.memberOf: ("graph_groups", "graphGroups"),
 }
 _KEYS = {
     **_THINGS,
     **_EDGES,
-    v.RDF_TYPE: ("rdf_types", "rdfTypes", "entry_type", "entryType"),
-    v.SCHEMA_NAME: ("title", "displayName", "display_name", "name"),
-    v.SCHEMA_DESCRIPTION: ("description", "summary"),
-    v.SCHEMA_KEYWORDS: ("keywords", "tags"),
-    v.SCHEMA_ALTERNATE_NAME: ("aliases",),
-    v.SCHEMA_DATE_PUBLISHED: ("date_published", "datePublished"),
-    v.SCHEMA_DATE_MODIFIED: ("date_modified", "dateModified"),
-    v.KB_ENTRY_TYPE: ("entry_type", "entryType"),
-    v.KB_SOURCE_PROJECT: ("source_project", "sourceProject"),
-    v.PROV_DERIVED_FROM: ("canonical_url", "canonicalUrl"),
-    v.MCPG_TOOL_NAME: ("name", "toolName", "tool_name"),
-    v.MCPG_HAS_SOURCE: ("source", "server", "sourceId", "source_id"),
+    v.rdf.type: ("rdf_types", "rdfTypes", "entry_type", "entryType"),
+    v.schema.name: ("title", "displayName", "display_name", "name"),
+    v.schema.description: ("description", "summary"),
+    v.schema.keywords: ("keywords", "tags"),
+    v.schema.alternateName: ("aliases",),
+    v.schema.datePublished: ("date_published", "datePublished"),
+    v.schema.dateModified: ("date_modified", "dateModified"),
+    v.kb.entryType: ("entry_type", "entryType"),
+    v.kb.sourceProject: ("source_project", "sourceProject"),
+    v.prov.wasDerivedFrom: ("canonical_url", "canonicalUrl"),
+    v.mcpg.toolName: ("name", "toolName", "tool_name"),
+    v.mcpg.source: ("source", "server", "sourceId", "source_id"),
 }
 _STATED = ("rdf_properties", "rdfProperties", "graph_edges", "graphEdges")
 

@@ -102,7 +102,7 @@ def test_lines_of_thousands_of_links_are_found_in_linear_time() -> None:
         "from mcpg.graph.validation import SourceLocations\n"
         "from mcpg.graph.terms import node_iri\n"
         "from mcpg.graph.validation import ShaclResult\n"
-        "from mcpg.graph.terms import KB_RELATED_TO\n"
+        "from mcpg.graph import terms as v\n"
         "names = [f'gone{n}' for n in range(5_000)]\n"
         "head = '---\\nname: a\\nsource: s\\ngraph_related:'\n"
         "text = '\\n- '.join([head, *names]) + '\\n---\\n'\n"
@@ -111,7 +111,7 @@ def test_lines_of_thousands_of_links_are_found_in_linear_time() -> None:
         "blame = SourceLocations(documents, {documents[0].path: ('a.md', text)})\n"
         "focus = node_iri(documents[0].uri)\n"
         "ends = map(node_iri, names)\n"
-        "found = [ShaclResult('warning', '', focus, KB_RELATED_TO, end) for end in ends]\n"
+        "found = [ShaclResult('warning', '', focus, v.kb.relatedTo, end) for end in ends]\n"
         "places = [blame.locate_result(result) for result in found]\n"
         "assert places == [f'a.md:{n + 5}' for n in range(5_000)], places\n"
     )
