@@ -243,7 +243,7 @@ class Statistics:
         pages: How many documents are of no tool.
         kinds: The edges of each kind from tools and pages, related first.
         dangling: How many of them reach neither a tool nor a page of the graph.
-        incoming: How many edges reach a tool; *outgoing* those that leave it, *degree* both.
+        degrees: How many edges reach a tool (incoming), leave it (outgoing), and both (total).
         components: Sizes of the parts that no edge joins with another, largest first; tools
             without an edge are parts of their own.
         orphans: Ids of the tools without an edge to or from another, sorted.
@@ -258,9 +258,7 @@ class Statistics:
     pages: int
     kinds: tuple[EdgeStatistics, ...]
     dangling: int
-    incoming: Spread
-    outgoing: Spread
-    degree: Spread
+    degrees: Mapping[str, Spread]
     components: tuple[int, ...]
     orphans: tuple[str, ...]
     hubs: tuple[Hub, ...]
@@ -306,9 +304,10 @@ def compute_statistics(
         pages=len(pages),
         kinds=tuple(_count_edges(kind, links) for kind in EdgeKind),
         dangling=sum(link.target not in known for link in links),
-        incoming=measure_spread(incoming),
-        outgoing=measure_spread(outgoing),
-        degree=measure_spread(degree),
+        degrees={
+            name: measure_spread(values)
+            for name, values in (("incoming", incoming), ("outgoing", outgoing), ("total", degree))
+        },
         components=component_sizes(len(ids), joined),
         orphans=tuple(tool for number, tool in enumerate(ids) if not degree[number]),
         hubs=tuple(

@@ -12,7 +12,7 @@ import time
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.resources import files
 from importlib.util import find_spec
@@ -448,6 +448,7 @@ class ShaclResult:
     Attributes:
         severity: `violation`, `warning` or `info`.
         message: The fault, in the shape's words.
+        place: Its `file:line` or `file`; `None` if it is not known.
         focus: IRI of the node at fault.
         path: IRI of its property at fault, or "".
         value: The value at fault, IRI or text, or "".
@@ -457,6 +458,7 @@ class ShaclResult:
 
     severity: str
     message: str
+    place: str | None
     focus: str
     path: str = ""
     value: str = ""
@@ -491,28 +493,16 @@ def validate(
         ) from None
     if isinstance(answer, str):
         raise InputError(f"the shapes cannot be used: {answer}", remedy="correct the shapes")
-    results = [ShaclResult(*members) for members in answer]
+    results = [
+        ShaclResult(severity, message or "the shape is not satisfied", None, *members)
+        for severity, message, *members in answer
+    ]
     results.sort(key=attrgetter("focus", "path", "value", "message", "shape"))
     return tuple(sorted(results, key=lambda one: _SEVERITIES.index(one.severity)))
 
 
 DEFAULT_TIMEOUT = 300.0
 """How long a validation may take, in seconds."""
-
-_UNTITLED = "the shape is not satisfied"
-
-
-@dataclass(frozen=True, slots=True)
-class ShaclFinding:
-    """A fault that a shape finds, and its `file:line` or `file`, or `None`."""
-
-    result: ShaclResult
-    place: str | None
-
-    @property
-    def message(self) -> str:
-        """The fault, in one sentence."""
-        return self.result.message or _UNTITLED
 
 
 @dataclass(frozen=True, slots=True)
@@ -526,7 +516,7 @@ class Validation:
         shapes: The files of further shapes, with those that they import.
     """
 
-    findings: tuple[ShaclFinding, ...]
+    findings: tuple[ShaclResult, ...]
     documents: int
     triples: int
     diagnostics: tuple[Diagnostic, ...] = ()
@@ -535,7 +525,7 @@ class Validation:
 
     def count(self, severity: str) -> int:
         """Return how many findings are a `violation`, a `warning` or an `info`."""
-        return sum(finding.result.severity == severity for finding in self.findings)
+        return sum(finding.severity == severity for finding in self.findings)
 
 
 def validate_documents(
@@ -568,11 +558,11 @@ def validate_documents(
     based = [with_base(text, place) for place, text in texts.items()]
     results = validate(data, [shipped_shapes(), *based], timeout=timeout)
     blame = SourceLocations(kept, originals)
-    findings = [ShaclFinding(result, blame.locate_result(result)) for result in results]
+    findings = [replace(result, place=blame.locate_result(result)) for result in results]
 
-    def order(finding: ShaclFinding) -> tuple[int, str, int, str]:
-        rank = _SEVERITIES.index(finding.result.severity)
+    def order(finding: ShaclResult) -> tuple[int, str, int, str]:
         file, _, line = (finding.place or "").rpartition(":")
+        rank = _SEVERITIES.index(finding.severity)
         return rank, file, int(line) if line.isdigit() else 0, finding.message
 
     findings.sort(key=order)
