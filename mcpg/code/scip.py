@@ -418,7 +418,7 @@ def _link_file(
     for symbol, base in document.bases:
         source, target = targets.ids.get(symbol, ""), targets.ids.get(base)
         name = source.removeprefix(f"{file.path}::")
-        if target is None or name == source or not _is_type(symbol):
+        if target is None or name == source or not symbol.endswith("#"):
             continue
         if (CodeEdgeKind.INHERITS, name, target) not in edges:
             edges[CodeEdgeKind.INHERITS, name, target].add(firsts[name])
@@ -448,10 +448,6 @@ def _short_name(symbol: str) -> str:
     """Return the last name of the id of a symbol, here or in an index."""
     parts = re.findall(r"[\w$]+", re.sub(r"#\d+\Z", "", symbol))
     return parts[-1] if parts else ""
-
-
-def _is_type(symbol: str) -> bool:
-    return symbol.endswith("#")
 
 
 def _list_sources(file: CodeFile, lines: int) -> list[str]:

@@ -24,6 +24,7 @@ from mcpg.sources.model import decode
 from mcpg.text.json_values import JsonObject, JsonValue
 from mcpg.text.safeyaml import load_yaml_with_lines
 from mcpg.text.spelling import suggest
+from mcpg.values import join_choices
 
 LAYOUT = '{"query": "where is my parcel", "relevant": ["shipment_status"]}'
 """A judged query as a line of a file, for messages."""
@@ -380,16 +381,11 @@ def _describe_unresolved(
 ) -> Diagnostic:
     shown = repr(name[:_EXAMPLES_SHOWN])
     if tools:
-        ids = _either(tool.id for tool in tools[:_NAMED])
+        ids = join_choices(tool.id for tool in tools[:_NAMED])
         message = f"{shown} is the name of {len(tools)} tools: use {ids}"
         return warning(Code.JUDGED_TOOL_AMBIGUOUS, message, place)
-    advice = f"did you mean {_either(near)}?" if near else "see `mcpg list`"
+    advice = f"did you mean {join_choices(near)}?" if near else "see `mcpg list`"
     return warning(Code.JUDGED_TOOL_UNKNOWN, f"no tool is called {shown}: {advice}", place)
-
-
-def _either(names: Iterable[str]) -> str:
-    *head, last = names
-    return f"{', '.join(head)} or {last}" if head else last
 
 
 @dataclass(frozen=True, slots=True)

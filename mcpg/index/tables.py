@@ -105,27 +105,9 @@ class RowTable:
 
     def concatenate_rows(self, numbers: Iterable[int]) -> list[int]:
         found: list[int] = []
-        items, starts, last = self._items, self._starts, self._end
         for number in numbers:
-            try:
-                start, end = starts[number], starts[number + 1]
-            except IndexError as fault:
-                raise StaleIndexError("a number leads out of its table") from fault
-            if not start <= end <= last:
-                raise StaleIndexError("a row leads out of its table")
-            found += items[start:end]
+            found += self[number]
         return found
-
-    def holds(self, number: int, key: bytes) -> bool:
-        """Return whether row *number* is *key*; most others have another length."""
-        starts = self._starts
-        try:
-            start, end = starts[number], starts[number + 1]
-        except IndexError as fault:
-            raise StaleIndexError("a number leads out of its table") from fault
-        if not start <= end <= self._end:
-            raise StaleIndexError("a row leads out of its table")
-        return end - start == len(key) and self._items[start:end] == key
 
 
 class TextTable:
@@ -201,7 +183,7 @@ class KeyTable(TextTable):
             number: int = slots[place & last]
             if number == NONE:
                 return ABSENT
-            if rows.holds(number, key):
+            if rows[number] == key:
                 return number
         number = bisect_left(self, text)
         return number if number < len(self) and self[number] == text else ABSENT

@@ -9,7 +9,7 @@ from mcpg.catalog.view import ToolView
 from mcpg.errors import Code, Diagnostic, UsageError, warning, wrong_type
 from mcpg.text.json_values import JsonObject
 from mcpg.text.spelling import suggest
-from mcpg.values import format_count, round_shown_score, score_text, to_json
+from mcpg.values import format_count, join_choices, round_shown_score, score_text, to_json
 
 if TYPE_CHECKING:
     from mcpg.catalog.api_tools import ApiName, ApiTools
@@ -416,8 +416,7 @@ def check_fusion(name: str, strategy: str) -> FusionName:
 def _suggest_known(name: str, known: Sequence[str]) -> str:
     """Return a remedy that names the *known* word most like *name*, or all of them."""
     near = suggest(name, known)
-    *others, last = known
-    return f"did you mean {near[0]}?" if near else f"use {', '.join(others)} or {last}"
+    return f"did you mean {near[0]}?" if near else f"use {join_choices(known)}"
 
 
 def _report_cuts(query: str, context: str, limit: int) -> Iterator[Diagnostic]:
