@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias
 from mcpg.errors import Diagnostic
 from mcpg.search.results import Strategy, StrategyName
 from mcpg.text.json_values import JsonObject
-from mcpg.values import empty_as_null, format_count, score_text, to_json
+from mcpg.values import format_count, score_text, to_json
 
 IntentName: TypeAlias = Literal[
     "", "navigation", "relations", "documentation", "examples", "similar", "search", "catalog"
@@ -145,7 +145,7 @@ class Decision:
     def to_dict(self) -> dict[str, Any]:
         """Return all but the intent as a JSON object."""
         certainty = {"probability": round(self.probability, _SCORE_DECIMALS)}
-        return empty_as_null(to_json(self, without={"intent"}), "direction") | certainty
+        return to_json(self, without=("intent",), nulls=("direction",)) | certainty
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from mcpg.catalog.catalog import Catalog
 from mcpg.catalog.json_text import parse_json_documents
 from mcpg.catalog.model import Hints
 from mcpg.engine import Engine
-from mcpg.errors import Code, Diagnostic, InputError, UsageError, find_remedy
+from mcpg.errors import Code, Diagnostic, InputError, UsageError
 from mcpg.evaluation.judged import Judgements, ResolvedQuery, disabled_tools, resolve
 from mcpg.evaluation.metrics import (
     DEPTH,
@@ -164,9 +164,7 @@ def report_json(report: EvaluationReport, *, timings: bool = False) -> JsonObjec
         "latencyMs": latency,
         "baseline": report.baseline.json() if report.baseline else None,
         "gates": [gate.json() for gate in report.gates],
-        "diagnostics": [
-            to_json(one) | {"remedy": find_remedy(one.code)} for one in report.diagnostics
-        ],
+        "diagnostics": [one.to_dict() for one in report.diagnostics],
         "perQuery": [
             {
                 **to_json(one, without=["matches"]),

@@ -46,7 +46,7 @@ from mcpg.show.json import diagnostics_json
 from mcpg.sources import SourceBatch
 from mcpg.sources.model import read_text
 from mcpg.text.json_values import JsonObject
-from mcpg.values import empty_as_null, format_count, score_text, to_json
+from mcpg.values import format_count, score_text, to_json
 
 EXAMPLES = """\
 mcpg graph export -o graph.ttl
@@ -338,9 +338,7 @@ def validation_json(found: Validation, diagnostics: Iterable[Diagnostic]) -> Jso
         "violations": found.count("violation"),
         "warnings": found.count("warning"),
         "findings": [
-            empty_as_null(
-                to_json(one, {"focus": "focusNode"}), "path", "value", "constraint", "shape"
-            )
+            to_json(one, {"focus": "focusNode"}, nulls=("path", "value", "constraint", "shape"))
             for one in found.findings
         ],
         "diagnostics": diagnostics_json(diagnostics),

@@ -81,6 +81,7 @@ def validate(
         f"{one}s" if one != Severity.INFO else "notes": sum(item.severity == one for item in found)
         for one in (Severity.ERROR, Severity.WARNING, Severity.INFO)
     }
+    findings = [to_json(item) for item in found]
     data = {
         "schema": "mcpg/validate/1",
         "path": file,
@@ -88,15 +89,15 @@ def validate(
         "isLoaded": not counts["errors"],
         "documents": documents,
         **counts,
-        "findings": [to_json(item) for item in found],
+        "findings": findings,
     }
     if form == "json":
         output.json(data)
     elif form == "text":
         output.text(findings_text(found, documents, output))
     else:
-        write_listing(_list_findings(data["findings"]), form, output)
-    is_bad = data["errors"] or data["warnings"]
+        write_listing(_list_findings(findings), form, output)
+    is_bad = counts["errors"] or counts["warnings"]
     return ExitCode.FINDINGS if is_bad else ExitCode.DONE
 
 

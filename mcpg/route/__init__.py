@@ -316,8 +316,7 @@ class RoutedMatch:
             "score": round_shown_score(self.score),
             "calibratedScore": round_shown_score(self.match.score),
             "adjustments": [
-                {"name": part.name, "value": round_shown_score(part.value)}
-                for part in self.adjustments
+                to_json(part, without=("weight",), rounded=("value",)) for part in self.adjustments
             ],
         }
 

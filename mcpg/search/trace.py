@@ -11,7 +11,7 @@ from mcpg.search.query_terms import TermExpansion
 from mcpg.search.results import LinkReason, SearchResult
 from mcpg.text.json_values import JsonObject
 from mcpg.text.markup import result_html
-from mcpg.values import TIME_DECIMALS, empty_as_null, round_shown_score, to_json
+from mcpg.values import TIME_DECIMALS, round_shown_score, to_json
 
 if TYPE_CHECKING:
     from mcpg.catalog.model import Hints
@@ -490,15 +490,13 @@ class RankExplanation:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the explanation as a JSON object; gaps at full precision, as sums."""
-        return empty_as_null(to_json(self), "remark") | {
-            "score": round_shown_score(self.score),
+        return to_json(self, rounded=("score",), nulls=("remark",)) | {
             "above": [
-                to_json(rival)
+                to_json(rival, rounded=("score",))
                 | {
-                    "score": round_shown_score(rival.score),
                     "features": [
                         to_json(gap) | {"difference": gap.difference} for gap in rival.features
-                    ],
+                    ]
                 }
                 for rival in self.above
             ],
