@@ -330,7 +330,7 @@ REMEDIES = {
     Code.QUERY_NORMALIZED: "No action needed.",
     Code.QUERY_NORMALIZATION_FAILED: "Check that the endpoint responds, or raise its timeout.",
     Code.QUERY_NORMALIZATION_REFUSED: "Use a model that follows instructions better.",
-    Code.QUERY_NORMALIZER_MISSING: "Configure a normalizer, or turn query rewriting off.",
+    Code.QUERY_NORMALIZER_MISSING: "Configure a rewriter, or turn query rewriting off.",
     Code.RERANK_FAILED: "Check the model and its endpoint.",
     Code.RERANK_NONE: "Use other words, or search without reranking.",
     Code.RERANKER_MISSING: "Configure a reranker, or turn reranking off.",

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+import sys
 import warnings
-from collections.abc import Collection, Iterable, Mapping
-from functools import cache
-from typing import Any, TypeAlias
+from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import cache, wraps
+from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
 JsonObject: TypeAlias = "dict[str, JsonValue]"
+Given = ParamSpec("Given")
+Answer = TypeVar("Answer")
 
 DECIMALS = 9
 """Scores are compared with so many decimals, so that the order of their sums changes no rank."""
@@ -30,6 +33,36 @@ _WITHOUT_FRACTIONS = 1.5 * 2.0**52
 _GREATEST_SCALED = 2.0**43
 # Closer to the middle of two whole numbers, the rounding error of the product could decide.
 _CLEAR = 0.499
+
+
+def rename_arguments(**names: str) -> Callable[[Callable[Given, Answer]], Callable[Given, Answer]]:
+    """Have a function accept the former *names* of arguments, with a warning."""
+
+    def decorate(function: Callable[Given, Answer]) -> Callable[Given, Answer]:
+        @wraps(function)
+        def call(*given: Given.args, **named: Given.kwargs) -> Answer:
+            for old in names.keys() & named.keys():
+                message = f"the argument {old} is now {names[old]}"
+                warnings.warn(message, DeprecationWarning, stacklevel=2)
+                named[names[old]] = named.pop(old)
+            return function(*given, **named)
+
+        return call
+
+    return decorate
+
+
+def find_former(module: str, names: Mapping[str, str]) -> Callable[[str], Any]:
+    """Return the `__getattr__` of a *module* that finds the former *names*, with a warning."""
+
+    def find(name: str) -> Any:
+        if name not in names:
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        message = f"{module}.{name} is now {names[name]}"
+        warnings.warn(message, DeprecationWarning, stacklevel=2)
+        return getattr(sys.modules[module], names[name])
+
+    return find
 
 
 def former_name(old: str, new: str) -> property:

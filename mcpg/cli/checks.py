@@ -274,24 +274,24 @@ def check_provider(settings: Settings, factory: ServiceFactory) -> Check:
     return Check(name, Status.OK, message, details=details)
 
 
-def check_normalizer(settings: Settings, factory: ServiceFactory) -> Check:
+def check_rewriter(settings: Settings, factory: ServiceFactory) -> Check:
     """Rewrite one query."""
-    name = "normalization"
-    is_set = settings.find("normalization.model") is not None
-    if not (is_set or factory.is_normalizing):
+    name = "query rewriting"
+    is_set = settings.find("rewrite.model") is not None
+    if not (is_set or factory.is_rewriting):
         return Check(name, Status.OFF, "no language model is set to rewrite queries")
-    normalizer = factory.normalizer()
-    if normalizer is None:
+    rewriter = factory.rewriter()
+    if rewriter is None:
         remedy = "set MCPG_LLM_MODEL, and MCPG_LLM_URL or MCPG_LLM_API_KEY"
-        return Check(name, Status.FAILED, "normalization is enabled, but no model is named", remedy)
-    answer, took = time_call(lambda: normalizer.rewrite(FOREIGN_TEXT))
-    details = {"fingerprint": normalizer.fingerprint, "durationMs": took}
+        return Check(name, Status.FAILED, "it is enabled, but no model is named", remedy)
+    answer, took = time_call(lambda: rewriter.rewrite(FOREIGN_TEXT))
+    details = {"fingerprint": rewriter.fingerprint, "durationMs": took}
     if not answer.strip():
-        message = f"{normalizer.fingerprint!r} returned an empty response"
+        message = f"{rewriter.fingerprint!r} returned an empty response"
         return Check(name, Status.FAILED, message, "name another model", details)
-    message = f"{normalizer.fingerprint!r} responded in {took:g} ms"
-    if not factory.is_normalizing:
-        remedy = "ask for it with --normalize or MCPG_NORMALIZE"
+    message = f"{rewriter.fingerprint!r} responded in {took:g} ms"
+    if not factory.is_rewriting:
+        remedy = "enable it with --rewrite or MCPG_REWRITE"
         return Check(name, Status.NOTE, f"{message}, but it is not enabled", remedy, details)
     return Check(name, Status.OK, message, details=details)
 

@@ -119,11 +119,11 @@ CANDIDATES = CommandParameter(
     "local|postgres",
     choices=("local", "postgres"),
 )
-NORMALIZE = CommandParameter(
-    "normalize",
-    ("--normalize/--no-normalize",),
+REWRITE = CommandParameter(
+    "rewrite",
+    ("--rewrite/--no-rewrite",),
     "Also search for the query rewritten in English by a language model. [default: no] "
-    "[env: MCPG_NORMALIZE]",
+    "[env: MCPG_REWRITE]",
     kind=bool,
 )
 RERANK = CommandParameter(
@@ -256,7 +256,7 @@ KIND = CommandParameter(
     "KIND",
 )
 
-SETTINGS = (BUNDLE, LIMIT, STRATEGY, FUSION, EMBED_WITH, CANDIDATES, NORMALIZE, LEXICON)
+SETTINGS = (BUNDLE, LIMIT, STRATEGY, FUSION, EMBED_WITH, CANDIDATES, REWRITE, LEXICON)
 """Options that are settings, too: the environment and configuration files may give them."""
 
 FILTERS = (SOURCES, IN_CATEGORIES, READ_ONLY)

@@ -220,7 +220,7 @@ def make_search_arguments(question: Question) -> dict[str, Any]:
         "fusion": find_fusion(settings, strategy),
         "min_score": question.min_score or 0.0,
         "abstain": question.abstain,
-        "normalize": ServiceFactory(settings).is_normalizing,
+        "rewrite": ServiceFactory(settings).is_rewriting,
         "lexicon": uses_lexicon(settings),
         **({"context_tools": question.context_tools} if question.context_tools else {}),
         **dict(question.filters),

@@ -73,8 +73,8 @@ class Embeddings(SettingsTable):
     """for `openai:`: timeout of a request in seconds, with retries"""
 
 
-class Normalization(SettingsTable):
-    """The section `[normalization]`."""
+class Rewrite(SettingsTable):
+    """The section `[rewrite]`."""
 
     enabled: bool = False
     """whether queries are rewritten"""
@@ -92,16 +92,16 @@ class Rerank(SettingsTable):
     enabled: bool = False
     """whether a chat model [ranks the first
     matches](../how-to/search.md#let-a-model-rank-the-matches) of a search"""
-    model: str = unset("as `normalization.model`")
-    """chat model, with address and timeout of `[normalization]`"""
+    model: str = unset("as `rewrite.model`")
+    """chat model, with address and timeout of `[rewrite]`"""
 
 
 class Enrich(SettingsTable):
     """The section `[enrich]`."""
 
-    model: str = unset("as `normalization.model`")
+    model: str = unset("as `rewrite.model`")
     """chat model that writes texts"""
-    url: str = unset("as `normalization.url`")
+    url: str = unset("as `rewrite.url`")
     """address above `/chat/completions`"""
     timeout: Seconds = 120
     """timeout of a prompt in seconds, with retries"""
@@ -317,7 +317,7 @@ class Configuration(SettingsTable):
     """whether bundles keep [texts of a language
     model](../how-to/hints.md#texts-that-a-model-writes)"""
     embeddings: Embeddings = Embeddings()
-    normalization: Normalization = Normalization()
+    rewrite: Rewrite = Rewrite()
     rerank: Rerank = Rerank()
     enrich: Enrich = Enrich()
     store: Store = Store()

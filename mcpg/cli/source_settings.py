@@ -46,8 +46,8 @@ from mcpg.net.addresses import TCHAR, is_header_name
 from mcpg.sources.client_config import (
     DEFAULT_TIMEOUT,
     MAX_TIMEOUT,
-    Live,
     Server,
+    ServerAccess,
     StdioServer,
     bare_address,
     check_variables,
@@ -469,7 +469,7 @@ def read_entries(
 
 def open_entries(
     entries: Iterable[ConfiguredSource],
-    live: Live,
+    live: ServerAccess,
     *,
     source_id: str | None = None,
     timeout: float | None = None,
@@ -487,7 +487,7 @@ def open_entries(
 def open_entry(
     one: ConfiguredSource,
     opening: SourceCollector,
-    live: Live,
+    live: ServerAccess,
     *,
     source_id: str | None = None,
     timeout: float | None = None,
@@ -644,14 +644,14 @@ class ServerOptions:
             raise UsageError(message, place="--server-timeout", remedy=remedy)
         self.seconds = seconds
 
-    def live(self, tell: Callable[[int, int], None] | None = None) -> Live:
+    def live(self, tell: Callable[[int, int], None] | None = None) -> ServerAccess:
         def note_progress(done: int, of: int) -> None:
             self.asked = True
             if tell is not None:
                 tell(done, of)
 
         seconds = self.seconds or DEFAULT_TIMEOUT
-        return Live(
+        return ServerAccess(
             os.environ,
             self._headers,
             seconds,

@@ -372,7 +372,7 @@ class RankedField:
 def report_graph_rank(request: SearchRequest, result: SearchResult, tool_id: str) -> Diagnostic:
     """Return the diagnostic that a rank is explained by the graph, with the rank in *result*."""
     fusion = f" with fusion {request.fusion}" if request.fusion else ""
-    way = f"{request.strategy}{fusion}{', normalized' if request.normalize else ''}"
+    way = f"{request.strategy}{fusion}{', rewritten' if request.rewrite else ''}"
     found = [match.tool_id for match in result.matches]
     place = (
         f"its rank is {found.index(tool_id) + 1}"

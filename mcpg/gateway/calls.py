@@ -102,7 +102,7 @@ class Fault:
 
 
 @dataclass(frozen=True, slots=True)
-class Invoked:
+class CallResult:
     """The result of an invocation.
 
     Attributes:

@@ -253,7 +253,7 @@ class ServeOptions:
     fusion: options.Fusion = None
     embed_with: options.EmbedWith = None
     candidates: options.CandidateSource = None
-    normalize: options.Normalize = None
+    rewrite: options.Rewrite = None
     lexicon: options.Lexicon = None
 
 
@@ -263,7 +263,7 @@ _SETTINGS = (
     "fusion",
     "embed_with",
     "candidates",
-    "normalize",
+    "rewrite",
     "lexicon",
     "http",
     "allow_host",
@@ -446,7 +446,7 @@ def _make_serving_options(
     asked: dict[str, Any] = {
         "strategy": strategy,
         "fusion": find_fusion(settings, strategy),
-        "normalize": ServiceFactory(settings).is_normalizing,
+        "rewrite": ServiceFactory(settings).is_rewriting,
         "lexicon": uses_lexicon(settings),
     }
     reported: set[Diagnostic] = set()

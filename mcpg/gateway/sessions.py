@@ -18,11 +18,11 @@ from mcp.shared.exceptions import MCPError
 
 from mcpg.errors import Code, Diagnostic, UsageError, error
 from mcpg.gateway.calls import CallError, FaultCode, Limits
-from mcpg.sources.client_config import HttpServer, Live, Server, StdioServer
+from mcpg.sources.client_config import HttpServer, Server, ServerAccess, StdioServer
 from mcpg.sources.live.client import AUTO, LEGACY, ServerTools, keep_listing, read_listing
 from mcpg.sources.live.connection import PING_SECONDS, ROOTS_CHANGED, ServerConnection
 from mcpg.sources.live.requests import (
-    CallResult,
+    CallResponse,
     FailureKind,
     Host,
     MessageOrigin,
@@ -207,7 +207,7 @@ class Sessions:
 
     def __init__(
         self,
-        live: Live,
+        live: ServerAccess,
         changed: Callable[[Server], object] = lambda _: None,
         is_wanted: Callable[[Server], bool] = lambda _: True,
         *,
@@ -312,7 +312,7 @@ class Sessions:
         progress: Progress | None = None,
         meta: JsonObject | None = None,
         params: JsonObject | None = None,
-    ) -> CallResult:
+    ) -> CallResponse:
         """Call a tool by the server's *name* of it; the server receives a cancellation.
 
         The *timeout* includes the opening of the connection, and *progress*, which receives the

@@ -22,7 +22,7 @@ from mcpg.engine.loading import with_graphs_read
 from mcpg.errors import Code, Diagnostic, McpgError, UsageError, error
 from mcpg.gateway.calls import Fault, FaultCode
 from mcpg.gateway.index_build import BuiltIndex, IndexSpec, build, build_view, open_existing
-from mcpg.gateway.registry import GENERATED, FileGraph, SourceReading, SourceRegistry
+from mcpg.gateway.registry import GENERATED, ReviewedDocuments, SourceReading, SourceRegistry
 from mcpg.gateway.views import View, name_server
 from mcpg.search.observer import GuardedObserver
 from mcpg.search.telemetry import build_facts
@@ -190,7 +190,7 @@ def read_early(sources: Iterable[Source], plan: IndexSpec, folder: str) -> list[
     The tools of a server come from the graph, or else from its last list in *folder*.
     """
     stated: tuple[Tool, ...] = ()
-    if isinstance(plan.graph, FileGraph):
+    if isinstance(plan.graph, ReviewedDocuments):
         with suppress(McpgError):  # the build reports it
             stated = plan.load(plan.graph.path).catalog.tools
     readings: list[SourceReading] = []

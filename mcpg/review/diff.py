@@ -379,7 +379,7 @@ def diff_bundles(old: Bundle, new: Bundle) -> BundleDiff:
     )
 
 
-def unified_text(old: Bundle, new: Bundle, *, are_folders: bool = False) -> str:
+def format_unified_diff(old: Bundle, new: Bundle, *, are_folders: bool = False) -> str:
     """Show the changed lines of every document, as `git diff` does; "" when none changed.
 
     A schema of a generated section that a bundle has on one line is shown indented; folders have

@@ -190,7 +190,7 @@ def _is_secret(name: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Live:
+class ServerAccess:
     """How servers are queried.
 
     Attributes:
@@ -315,7 +315,7 @@ def is_address(argument: str) -> bool:
     return bool(HTTP_PREFIX.match(argument)) and not path.endswith(_FILES)
 
 
-def server_at(argument: str, live: Live) -> Server:
+def server_at(argument: str, live: ServerAccess) -> Server:
     """Read what `is_address` takes for a server; variables in headers are filled in.
 
     Raises:
@@ -406,7 +406,7 @@ def repeated_name(server: Server, first: Server) -> Diagnostic:
 def read_client_configuration(
     text: str, place: str, environ: Mapping[str, str], ask: AskUser | None = None
 ) -> tuple[tuple[Server, ...], tuple[Diagnostic, ...]]:
-    """Read the servers that a configuration names, in its order; *ask* is as in `Live`.
+    """Read the servers that a configuration names, in its order; for *ask* see `ServerAccess`.
 
     An unusable server is reported as an error, a disabled one as information. Features of its
     client that mcpg lacks are warnings.

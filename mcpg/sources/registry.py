@@ -16,8 +16,8 @@ from mcpg.errors import Diagnostic, McpgError, NotFoundError, SourceError, Usage
 from mcpg.files import is_file, text_of_path
 from mcpg.net.addresses import has_control, is_header_name
 from mcpg.sources.client_config import (
-    Live,
     Server,
+    ServerAccess,
     SessionSetting,
     StdioServer,
     expand,
@@ -298,7 +298,7 @@ _ADDRESS = ("base_url", "headers", "secrets", "allow_private")
 
 
 def open_sources(
-    arguments: Sequence[str], live: Live, *, source_id: str | None = None
+    arguments: Sequence[str], live: ServerAccess, *, source_id: str | None = None
 ) -> tuple[tuple[Source, ...], tuple[Diagnostic, ...]]:
     """Return the sources that *arguments* name, and diagnostics.
 
@@ -323,7 +323,7 @@ def open_sources(
 
 
 def collect_sources(
-    given: SourceLike | Iterable[SourceLike], live: Live
+    given: SourceLike | Iterable[SourceLike], live: ServerAccess
 ) -> tuple[tuple[Source, ...], tuple[Diagnostic, ...]]:
     """Return the sources that a host gives a gateway, and diagnostics.
 
@@ -344,7 +344,7 @@ def collect_sources(
     return opening.sources, opening.diagnostics
 
 
-def with_headers(source: Source, live: Live) -> FileSource:
+def with_headers(source: Source, live: ServerAccess) -> FileSource:
     """Return *source*, an OpenAPI document, with the headers of *live* for the server it names.
 
     They are sent to the server that the document names now, whatever it names later.
@@ -372,7 +372,7 @@ def with_headers(source: Source, live: Live) -> FileSource:
 class SourceCollector:
     """Collects sources, and gives each a unique id."""
 
-    def __init__(self, live: Live) -> None:
+    def __init__(self, live: ServerAccess) -> None:
         self._live = live
         self._found: list[tuple[Source, bool]] = []
         self._diagnostics: list[Diagnostic] = []

@@ -39,7 +39,7 @@ from mcpg.plugins.hooks import DoctorCheck
 from mcpg.plugins.registry import load_reference, own_items, package_plugins
 from mcpg.show.blocks import CodeSpan, Column, Inline, Styled, Table
 from mcpg.sources import read_sources
-from mcpg.sources.client_config import DEFAULT_TIMEOUT, Live, StdioServer
+from mcpg.sources.client_config import DEFAULT_TIMEOUT, ServerAccess, StdioServer
 from mcpg.sources.live import query_each
 from mcpg.sources.model import ServerListing, SourceBatch
 from mcpg.sources.read import MODULE, REGISTERED, find_kind
@@ -55,7 +55,7 @@ MORE = "docs/how-to/live-servers.md"
 _STYLES = {Status.OK: "green", Status.NOTE: "yellow", Status.OFF: "dim", Status.FAILED: "red"}
 _TRIALS: dict[str, Callable[[Settings, ServiceFactory], Check] | None] = {
     "embeddings": trials.check_provider,
-    "normalization": trials.check_normalizer,
+    "query rewriting": trials.check_rewriter,
     "postgres": None,
     "store": trials.check_store,
     "search cache": trials.check_cache,
@@ -81,7 +81,7 @@ class DoctorOptions:
     bundle: options.BundlePaths = None
     strategy: options.StrategyName = None
     embed_with: options.EmbedWith = None
-    normalize: options.Normalize = None
+    rewrite: options.Rewrite = None
     no_sources: Annotated[bool, option("--no-sources", "Skip the sources in mcpg.toml.")] = False
     form: options.ListFormat = "text"
 
@@ -95,7 +95,7 @@ def run(output: Output, chosen: DoctorOptions) -> int:
         bundle=chosen.bundle,
         strategy=chosen.strategy,
         embed_with=chosen.embed_with,
-        normalize=chosen.normalize,
+        rewrite=chosen.rewrite,
     )
     with output.progress("checking"):
         checks = list(examine(settings, starts_sources=not chosen.no_sources))
@@ -210,7 +210,7 @@ class _OpenedEntry:
     fault: McpgError | None = None
 
 
-def _open_all(entries: Sequence[ConfiguredSource], live: Live) -> list[_OpenedEntry]:
+def _open_all(entries: Sequence[ConfiguredSource], live: ServerAccess) -> list[_OpenedEntry]:
     opening, opened, ends = SourceCollector(live), [], [0]
     for entry in entries:
         one, before = _OpenedEntry(entry), len(opening.diagnostics)

@@ -67,7 +67,7 @@ class EnrichOptions:
     ] = None
     model: Annotated[
         str | None,
-        option("--model", "The chat model. [default: enrich.model or normalization.model]", "NAME"),
+        option("--model", "The chat model. [default: enrich.model or rewrite.model]", "NAME"),
     ] = None
     language: Annotated[
         list[str] | None,

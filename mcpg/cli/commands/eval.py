@@ -73,7 +73,7 @@ class EvalOptions:
     fusion: options.Fusion = None
     embed_with: options.EmbedWith = None
     candidates: options.CandidateSource = None
-    normalize: options.Normalize = None
+    rewrite: options.Rewrite = None
     lexicon: options.Lexicon = None
     limit: Annotated[
         int,
@@ -144,7 +144,7 @@ def run(output: Output, chosen: EvalOptions) -> int:
         fusion=chosen.fusion,
         embed_with=chosen.embed_with,
         candidates=chosen.candidates,
-        normalize=chosen.normalize,
+        rewrite=chosen.rewrite,
         lexicon=chosen.lexicon,
     )
     _check_targets(chosen)
@@ -179,7 +179,7 @@ def _measure(
             limit=chosen.limit,
             strategy=strategy,
             fusion=fusion,
-            normalize=ServiceFactory(settings).is_normalizing,
+            rewrite=ServiceFactory(settings).is_rewriting,
             lexicon=uses_lexicon(settings),
             include_disabled=chosen.include_disabled,
         )

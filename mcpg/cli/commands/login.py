@@ -22,9 +22,9 @@ from mcpg.errors import NotFoundError, SourceError, UsageError
 from mcpg.sources import live as servers
 from mcpg.sources.client_config import (
     HttpServer,
-    Live,
     LoginOptions,
     Server,
+    ServerAccess,
     is_address,
     read_client_configuration,
     server_at,
@@ -124,7 +124,7 @@ def find_server(name: str, configuration: str | None) -> HttpServer:
                 raise SourceError(fault.message, place=place, remedy="see to its entry")
             raise _make_unknown_error(name, [one.name or "" for one in found], configuration)
     elif is_address(name):
-        server = server_at(name, Live(os.environ))
+        server = server_at(name, ServerAccess(os.environ))
     else:
         entries = [one for one in settings.sources() or () if one.is_server]
         entry = next((one for one in entries if name in {one.entry.id, one.name}), None)

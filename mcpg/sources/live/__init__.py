@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from mcpg.errors import UsageError
-from mcpg.sources.client_config import HttpServer, Live, LoginOptions, LoginResult, Server
+from mcpg.sources.client_config import HttpServer, LoginOptions, LoginResult, Server, ServerAccess
 from mcpg.sources.model import ServerListing, SourceBatch
 from mcpg.text.library_errors import install_command
 
@@ -19,7 +19,7 @@ __all__ = ["log_in", "log_out", "query_each", "query_servers", "require_sdk"]
 
 def query_servers(
     servers: Sequence[Server],
-    live: Live,
+    live: ServerAccess,
     *,
     source_id: str | None = None,
     timeouts: Sequence[float | None] = (),
@@ -31,7 +31,7 @@ def query_servers(
 
 def query_each(
     servers: Sequence[Server],
-    live: Live,
+    live: ServerAccess,
     *,
     source_id: str | None = None,
     timeouts: Sequence[float | None] = (),

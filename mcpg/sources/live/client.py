@@ -22,7 +22,7 @@ from mcpg.catalog.json_text import parse_json_documents
 from mcpg.catalog.manifest import ManifestTools, bounded_source, read_manifest
 from mcpg.catalog.model import SourceKind
 from mcpg.errors import Code, McpgError, SourceError, error, warning
-from mcpg.sources.client_config import HttpServer, Live, Server, StdioServer, bare_address
+from mcpg.sources.client_config import HttpServer, Server, ServerAccess, StdioServer, bare_address
 from mcpg.sources.live.kept_listings import IDENTIFIERS, ListingCache
 from mcpg.sources.live.requests import (
     MAX_RESPONSE,
@@ -136,7 +136,7 @@ async def open_client(
 
 async def query_once(
     server: Server,
-    live: Live,
+    live: ServerAccess,
     groups: ProcessGroups,
     *,
     seconds: float | None = None,
@@ -242,7 +242,10 @@ def find_causes(fault: BaseException) -> Iterator[BaseException]:
 
 
 def query_all(
-    servers: Sequence[Server], live: Live, source_id: str | None, timeouts: Sequence[float | None]
+    servers: Sequence[Server],
+    live: ServerAccess,
+    source_id: str | None,
+    timeouts: Sequence[float | None],
 ) -> tuple[ServerListing, ...]:
     """Query *servers* for their tools; see `mcpg.sources.live.query_each`."""
     groups = ProcessGroups()
@@ -292,7 +295,7 @@ def query_all(
     return tuple(listings)
 
 
-def keep_listing(server: Server, answer: ServerTools, live: Live) -> None:
+def keep_listing(server: Server, answer: ServerTools, live: ServerAccess) -> None:
     """Keep the tools of *server* for gateways that start, if *live* has a folder for that."""
     if live.listings is not None and answer.is_whole:
         tools = [one for one in answer.tools if _is_used(one, server)]

@@ -38,7 +38,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from mcpg.errors import os_reason
-from mcpg.sources.client_config import HttpServer, Live, Server, StdioServer
+from mcpg.sources.client_config import HttpServer, Server, ServerAccess, StdioServer
 from mcpg.sources.live.credentials import find_authentication
 from mcpg.sources.live.oauth import OAUTH_REQUEST
 from mcpg.sources.live.requests import (
@@ -138,7 +138,7 @@ class ProcessGroups(set[int]):
 @asynccontextmanager
 async def connect(
     server: Server,
-    live: Live,
+    live: ServerAccess,
     errors: TransportErrors,
     groups: ProcessGroups,
     *,
