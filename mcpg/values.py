@@ -7,6 +7,7 @@ import sys
 import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cache, wraps
+from types import MappingProxyType
 from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
@@ -35,16 +36,22 @@ _GREATEST_SCALED = 2.0**43
 _CLEAR = 0.499
 
 
-def rename_arguments(**names: str) -> Callable[[Callable[Given, Answer]], Callable[Given, Answer]]:
-    """Have a function accept the former *names* of arguments, with a warning."""
+def rename_arguments(
+    names: Mapping[str, str], numbers: Mapping[str, str] = MappingProxyType({})
+) -> Callable[[Callable[Given, Answer]], Callable[Given, Answer]]:
+    """Have a function accept the former *names* of arguments, with a warning.
+
+    Names in *numbers* are former only with a whole number as value.
+    """
 
     def decorate(function: Callable[Given, Answer]) -> Callable[Given, Answer]:
         @wraps(function)
         def call(*given: Given.args, **named: Given.kwargs) -> Answer:
-            for old in names.keys() & named.keys():
-                message = f"the argument {old} is now {names[old]}"
-                warnings.warn(message, DeprecationWarning, stacklevel=2)
-                named[names[old]] = named.pop(old)
+            for old, new in (*numbers.items(), *names.items()):
+                if old in named and (old in names or isinstance(named[old], int)):
+                    message = f"the argument {old} is now {new}"
+                    warnings.warn(message, DeprecationWarning, stacklevel=2)
+                    named[new] = named.pop(old)
             return function(*given, **named)
 
         return call
@@ -52,17 +59,13 @@ def rename_arguments(**names: str) -> Callable[[Callable[Given, Answer]], Callab
     return decorate
 
 
-def find_former(module: str, names: Mapping[str, str]) -> Callable[[str], Any]:
-    """Return the `__getattr__` of a *module* that finds the former *names*, with a warning."""
-
-    def find(name: str) -> Any:
-        if name not in names:
-            raise AttributeError(f"module {module!r} has no attribute {name!r}")
-        message = f"{module}.{name} is now {names[name]}"
-        warnings.warn(message, DeprecationWarning, stacklevel=2)
-        return getattr(sys.modules[module], names[name])
-
-    return find
+def find_former(module: str, names: Mapping[str, str], name: str) -> Any:
+    """Return the value of a *module* with the former *name*, with a warning."""
+    if name not in names:
+        raise AttributeError(f"module {module!r} has no attribute {name!r}")
+    message = f"{module}.{name} is now {names[name]}"
+    warnings.warn(message, DeprecationWarning, stacklevel=3)
+    return getattr(sys.modules[module], names[name])
 
 
 def former_name(old: str, new: str) -> property:

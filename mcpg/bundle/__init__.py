@@ -50,4 +50,6 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:
-    __getattr__ = find_former(__name__, {"bundle_of": "build_bundle"})
+
+    def __getattr__(name: str) -> object:
+        return find_former(__name__, {"bundle_of": "build_bundle"}, name)

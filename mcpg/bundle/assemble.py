@@ -319,7 +319,7 @@ def _finish_documents(
 ]:
     """Return the documents of tools, the pages, the texts of both, and diagnostics.
 
-    All are in the order of their paths; there are no texts if they are not needed.
+    All are in the order of their paths; texts are missing if they are not needed.
     """
     documents: list[ToolDocument] = []
     faults: dict[str, Diagnostic] = {}

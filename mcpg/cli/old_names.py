@@ -46,11 +46,7 @@ SETTINGS: Mapping[str, str] = {
     "limits.session_idle": "limits.session_idle_timeout",
     "limits.relist": "limits.relist_interval",
     "limits.query_memory": "limits.query_memory_bytes",
-    "normalization.enabled": "rewrite.enabled",
-    "normalization.model": "rewrite.model",
-    "normalization.timeout": "rewrite.timeout",
-    "normalization.url": "rewrite.url",
-}
+} | {f"normalization.{key}": f"rewrite.{key}" for key in ("enabled", "model", "timeout", "url")}
 """The present names of former settings."""
 
 SETTING_VALUES: Mapping[str, Mapping[str, str]] = {
@@ -119,7 +115,7 @@ def replace_variables(environment: MutableMapping[str, str]) -> list[str]:
 
 
 def replace_settings(table: dict[str, Any], file: str) -> dict[str, str]:
-    """Give the settings in *table*, read from a *file*, their present names and values.
+    """Replace former names and values of the settings in *table*, read from a *file*.
 
     Each former name is reported once.
 

@@ -435,7 +435,7 @@ CallHeader = Annotated[
     list[str] | None,
     option(
         "--header",
-        "Header for servers named by https://HOST/PATH, or in the one OpenAPI document; ${VARIABLE}"
+        "Header for servers named by https://HOST/PATH, or in a lone OpenAPI document; ${VARIABLE}"
         " is expanded. Repeatable.",
         "'NAME: VALUE'",
     ),

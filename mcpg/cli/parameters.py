@@ -19,7 +19,7 @@ class CommandParameter(NamedTuple):
         name: Name of its value among those that a command receives.
         flags: Names on the command line, such as `--limit` and `-n`, or `--yes/--no` for a switch
             that can be turned off; none for an argument.
-        help: What help says about it.
+        help: Its text in help.
         metavar: Name of its value in help; empty for a switch.
         kind: Type of its value, or of each of its values.
         default: Value where it is not given.
@@ -32,7 +32,7 @@ class CommandParameter(NamedTuple):
         is_required: Whether a command cannot do without it.
         is_common: Whether it is an option of every command.
         completion: What a shell completes its value from, a key of `COMPLETIONS` in
-            `mcpg.cli.options`; empty for nothing but its choices.
+            `mcpg.cli.options`; empty for only its choices.
     """
 
     name: str
@@ -404,7 +404,7 @@ ASK = (
     CommandParameter(
         "intent",
         ("--intent",),
-        "What the question is about: navigation, relations, documentation, examples, similar, "
+        "Intent of the question: navigation, relations, documentation, examples, similar, "
         "search or catalog. [default: by its words]",
         "INTENT",
         choices=(

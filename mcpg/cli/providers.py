@@ -132,7 +132,7 @@ class ServiceFactory:
             return spec
         if not model:
             message = f"{_ENDPOINT!r} names no model"
-            remedy = f"say which, as in {_ENDPOINT}:text-embedding-3-small"
+            remedy = f"add its name, as in {_ENDPOINT}:text-embedding-3-small"
             raise UsageError(message, place=found.origin if found else None, remedy=remedy)
         from mcpg.embeddings.http import BUDGET, HttpEmbeddings  # noqa: PLC0415 - as above
 
@@ -275,7 +275,7 @@ class ServiceFactory:
                 "no address of an endpoint is set",
                 place=variable,
                 remedy=f"set {variable} or the key {name!r}; for the endpoint of OpenAI, "
-                f"{KEY_VARIABLE} alone will do",
+                f"{KEY_VARIABLE} is enough",
             )
         return url or _USUAL_URL, key or None
 

@@ -69,7 +69,7 @@ _MODULE = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*(?::[^\W\d]\w*(?:\.[^\W\d]\w*)
 
 
 def _invalid(problem: str, remedy: str, *at: str) -> PydanticCustomError:
-    """Return the error of a value, or of what is *at* a key in it."""
+    """Return the error of a value, or of the part *at* a key in it."""
     context = {"problem": problem, "remedy": remedy, "at": at}
     return PydanticCustomError("mcpg", "{problem}", context)
 
@@ -199,7 +199,7 @@ class OAuthTable(SettingsTable):
 
 
 class SourceTable(SettingsTable):
-    """An entry of `[[sources]]`; `kind` is the key that names what it is."""
+    """An entry of `[[sources]]`; `kind` is the key that decides its kind."""
 
     kind: ClassVar[str]
 
@@ -375,7 +375,7 @@ class ConfiguredSource:
     """An entry, whose variables are expanded when it is used.
 
     Attributes:
-        name: Its id, or a name derived from what it is; unique among the entries.
+        name: Its id, or a name derived from its value; unique among the entries.
     """
 
     name: str
@@ -583,7 +583,7 @@ def settings_schema() -> JsonObject:
 
 
 def _describe_schema(part: Any) -> Any:
-    """Return a schema of pydantic with descriptions that stand by themselves."""
+    """Return a schema of pydantic with descriptions that need no context."""
     if part == {"type": "null"}:
         return {"const": False}  # TOML has no null
     if not isinstance(part, dict):

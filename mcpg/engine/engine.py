@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 from threading import RLock
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate
 
 from mcpg.catalog.view import ToolView
 from mcpg.errors import Diagnostic, UsageError
@@ -30,7 +30,7 @@ from mcpg.search.results import (
     check_texts,
 )
 from mcpg.search.searcher import Searcher
-from mcpg.values import format_count, rename_arguments
+from mcpg.values import Answer, Given, format_count, rename_arguments
 
 if TYPE_CHECKING:
     from mcpg.ask import AskResult, IntentPattern
@@ -48,9 +48,6 @@ if TYPE_CHECKING:
 
 ITEMS = "items."
 """The prefix of the names of sections for the index of a kind of items."""
-
-Given = ParamSpec("Given")
-Answer = TypeVar("Answer")
 
 
 class Engine:
@@ -161,7 +158,7 @@ class Engine:
 
         return Catalog(self.tools, (), ())
 
-    @rename_arguments(normalize="rewrite")
+    @rename_arguments({"normalize": "rewrite"})
     def search(  # noqa: PLR0913 - each is an option of a search
         self,
         query: str | None,
@@ -349,7 +346,7 @@ class Engine:
 
         return self._ask(answer)
 
-    @rename_arguments(normalize="rewrite")
+    @rename_arguments({"normalize": "rewrite"})
     def explain(  # noqa: PLR0913 - as above
         self,
         query: str | None,
@@ -430,7 +427,7 @@ class Engine:
             return explain_order(narrow, outcome, duration, None)
         return explain_order(wide, outcome, duration, request.limit)
 
-    @rename_arguments(normalize="rewrite")
+    @rename_arguments({"normalize": "rewrite"})
     def route(  # noqa: PLR0913 - as above
         self,
         query: str | None,
@@ -456,7 +453,7 @@ class Engine:
         There are at most *max_categories*, no more than 20, with at most *max_tools* each, no more
         than 50. *prefer_read_only* prefers tools that read (true) or write (false); with `None`
         the preference is inferred from the query and the catalog, unless *derives_preference* is
-        false. Hints count as *weights* state, by default as shipped. All else is as for `search`.
+        false. Hints count by *weights*, by default the shipped ones. All else is as for `search`.
 
         Raises:
             UsageError: *max_categories* or *max_tools* is below 1; or as for `search`.

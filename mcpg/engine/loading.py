@@ -229,7 +229,7 @@ def _text(found: Any, name: str, longest: int) -> str:
     return found
 
 
-@rename_arguments(normalizer="rewriter")
+@rename_arguments({"normalizer": "rewriter"})
 def load(  # noqa: PLR0913 - each is a part that a host may provide
     path: str | PathLike[str] | Iterable[str | PathLike[str]],
     *,

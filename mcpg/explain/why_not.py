@@ -62,7 +62,7 @@ MOST_ADDED = 6
 """The most words that are proposed."""
 
 MOST_TELLING = 3
-"""Up to so many words, specific words are tried alone before others are added."""
+"""Up to so many words, only specific words are tried before others are added."""
 
 _ALL_PAIRS = 2
 _BEAM = 6

@@ -84,7 +84,6 @@ _FORMER = {
     "Invoked": "CallResult",
     "Live": "ServerAccess",
 }
-_find_former = find_former(__name__, _FORMER)
 
 # Routing needs no MCP SDK: modules are imported when needed.
 _MODULES = (
@@ -109,7 +108,7 @@ def __getattr__(name: str) -> Any:
             module = import_module(module_name)
             if name in vars(module):
                 return getattr(module, name)
-    return _find_former(name)
+    return find_former(__name__, _FORMER, name)
 
 
 def __dir__() -> list[str]:

@@ -35,7 +35,7 @@ _LIMITS = {
     "session_seconds": "session_idle_timeout",
     "relist_seconds": "relist_interval",
 }
-"""The limits that settings may hold, by attribute."""
+"""The limits that settings can have, by attribute."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +140,7 @@ def find_view(name: str, views: Mapping[str, View], place: str) -> View:
         return views[name]
     near = suggest(name, views)
     advice = f"did you mean {near[0]!r}?" if near else f"write [{VIEWS}.NAME] into mcpg.toml"
-    raise UsageError(f"there is no view {name[:80]!r}", place=place, remedy=advice)
+    raise UsageError(f"no view is called {name[:80]!r}", place=place, remedy=advice)
 
 
 def read_tokens(environ: Mapping[str, str], views: Mapping[str, View]) -> dict[str, str]:

@@ -13,7 +13,7 @@ from functools import partial, wraps
 from os import PathLike
 from pathlib import Path
 from types import NoneType
-from typing import Any, Concatenate, ParamSpec, Self, TypeAlias, TypedDict, TypeVar, Unpack, cast
+from typing import Any, Concatenate, Self, TypeAlias, TypedDict, Unpack, cast
 from uuid import uuid4
 
 import anyio
@@ -75,10 +75,10 @@ from mcpg.sources.registry import (
     name_source_kind,
 )
 from mcpg.text.json_values import JsonObject, JsonValue
-from mcpg.values import format_count
+from mcpg.values import Answer, Given, format_count
 
 ConfigurationLike: TypeAlias = str | os.PathLike[str] | Mapping[str, Any]
-"""A client's configuration: its path, or the object that it holds."""
+"""A client's configuration: its path, or its object."""
 
 
 class GatewayOptions(TypedDict, total=False):
@@ -141,7 +141,7 @@ _FREE = frozenset(("limit", "include_disabled", "min_score", "abstain", "fusion"
 def is_brief_search(engine: Engine, query: object = None, **options: Any) -> bool:
     """Return whether a search is sure to be short, if it is not the engine's first.
 
-    The *options* are the other arguments of `Engine.search`.
+    The *options* are all other arguments of `Engine.search`.
     """
     if not isinstance(query, str) or len(query) > _MOST_CHARACTERS or not query.strip():
         return False
@@ -158,17 +158,14 @@ def is_brief_search(engine: Engine, query: object = None, **options: Any) -> boo
     return len(engine.index) <= _MOST_TOOLS and not has_to_wait
 
 
-Answer = TypeVar("Answer")
-Given = ParamSpec("Given")
-
 NOT_OPEN = "use it as a context manager"
-"""What to do about a gateway that is not open."""
+"""The remedy for a gateway that is not open."""
 
 _AT_ONCE = 8
 """Concurrent searches; the interpreter lock makes more of them useless."""
 
 WRAPPED = ("__name__", "__doc__")
-"""What a method takes over from the one that it calls."""
+"""The attributes that a method takes over from the method that it calls."""
 
 
 def _of_engine(

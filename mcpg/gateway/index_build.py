@@ -1,7 +1,7 @@
 """The index of a gateway: built from its sources' tools, and from documents made elsewhere.
 
 A source or graph that fails becomes a diagnostic, not an error: the build falls back on earlier
-results, the other sources, or generated documents.
+results, all other sources, or generated documents.
 """
 
 from __future__ import annotations
@@ -69,10 +69,10 @@ _ICONS = "icons"
 _OF_TOOLS = frozenset(
     (Code.DUPLICATE_TOOL_ID, Code.DUPLICATE_TOOL_NAME, Code.TOOL_REPEATED, Code.HINT_UNTRUSTED)
 )
-"""Diagnostics that concern nothing but the tools that they name."""
+"""Diagnostics that concern only the tools that they name."""
 
 _OWNERS = {LISTING_PAGE: CATALOG_KEY, SKILL_PAGE: SOURCE}
-"""Keys of pages with the name of the server that has what is on the page."""
+"""Keys of pages with the name of the server that has the page's items."""
 
 _FALLBACK = "the tools of the sources are searched without it"
 
@@ -228,7 +228,7 @@ def _read_documents(graph: ReviewedDocuments | CustomDocuments, catalog: Catalog
     if isinstance(graph, ReviewedDocuments):
         path = graph.path.strip()
         if not path or not exists(graph.path):
-            message = "there is no such graph" if path else "the graph has no path"
+            message = "no such graph" if path else "the graph has no path"
             raise UnusableGraphError(Code.GRAPH_PATH_MISSING, message, path or None)
         return with_graphs_read(read_sources([graph.path]))
     if graph.documents is None:

@@ -194,7 +194,7 @@ def _make_result(function: Function, value: Any) -> CallResponse:
 
 
 META = "managedCodeMcpGateway"
-"""The member of a request's `_meta` that holds query and context, by the .NET gateway's name."""
+"""The member of a request's `_meta` with query and context, by the .NET gateway's name."""
 
 _TYPES = {"string": str, "object": dict, "array": list, "boolean": bool, "number": int | float}
 _THREADS = 40

@@ -139,11 +139,11 @@ class OperationCaller:
 
         Only a request that reads follows redirects, on the same host, and is repeated once if the
         connection was lost before the response. Raises `RefusedError` if the arguments cannot be
-        sent, and `CallError` if there is no result; a reported failure is a result.
+        sent, and `CallError` without a result; a reported failure is a result.
         """
         base = owner.base_url or operation.address
         if base is None:
-            raise _make_refusal("its document states no server with a host", _SET_ADDRESS)
+            raise _make_refusal("its document names no server with a host", _SET_ADDRESS)
         if owner.base_url is None and owner.headers_for not in (None, base):
             try:
                 is_same = _origin(httpx2.URL(base)) == _origin(httpx2.URL(owner.headers_for or ""))

@@ -151,7 +151,7 @@ class ServerState:
 _T = TypeVar("_T")
 
 _SHORTEST_TTL = 60.0
-"""Seconds for which a list of tools is valid, whatever its server states."""
+"""Seconds for which a list of tools is valid, for any server."""
 
 _TICKS = 4
 """Checks for due lists in the shortest time of a list."""
@@ -319,7 +319,7 @@ class Sessions:
         server's reports, renews it. The request has *meta* as its `_meta`, and further *params*.
 
         Raises:
-            CallError: There is no result; a reported failure of the tool is a result.
+            CallError: The call has no result; a reported failure of the tool is a result.
             UsageError: The context was not entered.
         """
         given: JsonObject = {**(params or {}), "name": name, "arguments": arguments}

@@ -204,4 +204,6 @@ class ChatReranker(_ChatModel):
 
 if not TYPE_CHECKING:
     _FORMER = {f"{kind}Normalizer": f"{kind}Rewriter" for kind in ("", "Chat", "Function")}
-    __getattr__ = find_former(__name__, _FORMER)
+
+    def __getattr__(name: str) -> object:
+        return find_former(__name__, _FORMER, name)

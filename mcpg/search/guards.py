@@ -363,7 +363,7 @@ class CandidateSelection:
         self._maker = ""
 
     def know(self, vector: NDArray[np.float32], maker: str) -> None:
-        """Give the source the *vector* of the query and the fingerprint of its *maker*."""
+        """Pass the source the *vector* of the query and the fingerprint of its *maker*."""
         self._vector, self._maker = vector, maker
 
     def among(self, analysis: Analysis) -> frozenset[int] | None:

@@ -488,7 +488,7 @@ class EngineServices(NamedTuple):
     reranker: Reranker | None = None
 
 
-EngineServices.__new__ = rename_arguments(normalizer="rewriter")(EngineServices.__new__)  # type: ignore[method-assign]
+EngineServices.__new__ = rename_arguments({"normalizer": "rewriter"})(EngineServices.__new__)  # type: ignore[method-assign]
 
 NONE = EngineServices()
 """No services, for searches only by the graph."""

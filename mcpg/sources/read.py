@@ -165,7 +165,7 @@ class _SourceReader:
 
     def standard_input(self, _: str) -> Iterator[SourceBatch]:
         if self.stdin is None:
-            message = "`-` was given, but there is no standard input here"
+            message = "`-` was given, but standard input is not available here"
             raise UsageError(message, remedy="give a path")
         text = decode(self.stdin(), _STDIN_PLACE)
         given = self.source_id, False, self.trust_hints
@@ -198,7 +198,7 @@ class _SourceReader:
                 raise TypeError(f"it returned {type(content).__name__}, not SourceContent")
             documents = tuple(content.documents)
             if not all(isinstance(one, SourceDocument) for one in documents):
-                raise TypeError("its documents are no SourceDocument")
+                raise TypeError("its documents are not SourceDocument values")
             tools = SourceBatch()
             if content.tools:
                 text = json.dumps([*content.tools], default=_as_object)

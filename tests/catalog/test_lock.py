@@ -397,7 +397,7 @@ _CONFLICT = TEXT.replace(
         (
             TEXT.replace('"name": "refund', '"name": "x", "name": "refund'),
             "mcpg.lock",
-            "a key stands twice in one object: 'name'",
+            "a key is twice in one object: 'name'",
             "restore the file",
         ),
         (

@@ -138,7 +138,7 @@ async def test_half_a_character_ends_no_connection(
             refused = await invoker.invoke(a_tool(), owner, arguments)
             assert only(refused) == (
                 FaultCode.ARGUMENTS_INVALID,
-                'the argument "b" holds half a character',
+                'the argument "b" contains half a character',
             )
             assert refused.faults[0].field == "/b"
         assert not await anyio.Path(note).exists()

@@ -86,7 +86,7 @@ MORE = "docs/tutorial.md"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BundleOptions:
-    """What is bundled, how, and where it goes."""
+    """Options of `mcpg bundle`."""
 
     sources: options.Sources = None
     target: Annotated[
@@ -406,7 +406,7 @@ def _set_up_embedding(chosen: BundleOptions, target: str) -> EmbeddingSetup | No
         )
     if target == STDOUT:
         raise UsageError(
-            "vectors stand in a file beside the bundle, and standard output has none",
+            "vectors are in a file beside the bundle, and standard output has none",
             place="--embed",
             remedy="write the bundle to a file, or leave out --embed",
         )
@@ -431,7 +431,7 @@ def _find_differences(made: Bundle, path: Path) -> tuple[list[str], str]:
     try:
         present = read_bundle(path)
     except NotFoundError:
-        return ["there is no such file"], format_unified_diff(Bundle(), made)
+        return ["no such file"], format_unified_diff(Bundle(), made)
     except InputError as fault:
         return [fault.message], format_unified_diff(Bundle(), made)
     if path.read_bytes() == encode_bundle(made):

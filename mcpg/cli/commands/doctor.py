@@ -76,7 +76,7 @@ _SKIPPED = "they are not started: --no-sources"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DoctorOptions:
-    """What is checked."""
+    """Options of `mcpg doctor`."""
 
     bundle: options.BundlePaths = None
     strategy: options.StrategyName = None

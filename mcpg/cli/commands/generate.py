@@ -34,7 +34,7 @@ MORE = "docs/how-to/author.md"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GenerateOptions:
-    """What is written of which sources, and where."""
+    """Options of `mcpg generate`."""
 
     sources: options.Sources = None
     target: Annotated[str, option("--output -o", "The folder for the documents.", "DIR")]

@@ -144,13 +144,13 @@ def _make_unknown_error(name: str, known: Collection[str], place: str | None) ->
         remedy = f"did you mean {near[0]!r}?"
     elif known:
         remedy = f"it names {', '.join(sorted(known)[:10])}"
-    return NotFoundError(f"there is no server {name!r}", place=place, remedy=remedy)
+    return NotFoundError(f"no server is called {name!r}", place=place, remedy=remedy)
 
 
 def need_login_folder() -> str:
     """Return the folder of logins."""
     folder = login_folder()
     if folder is None:
-        message = "there is no folder for logins"
+        message = "no folder for logins"
         raise UsageError(message, remedy=f"name one with {LOGIN_VARIABLE}")
     return folder

@@ -107,5 +107,5 @@ def run(output: Output, *, form: str, **asked: Any) -> int:
         output.note(nothing_found(question))
     elif plan.complete < DOUBTFUL:
         doubtful = min(plan.intents, key=lambda one: one.confidence)
-        output.note(f"what else there is: mcpg search {quote(doubtful.text)}")
+        output.note(f"other tools: mcpg search {quote(doubtful.text)}")
     return code

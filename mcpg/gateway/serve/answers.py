@@ -25,10 +25,10 @@ from mcpg.values import to_json
 _Json = TypeVar("_Json", bound=JsonValue)
 
 REST_META_KEY = "mcpg/rest"
-"""The member of `_meta` that states how to read on a result that is cut."""
+"""The member of `_meta` for reading on a result that is cut."""
 
 RESULT = "result"
-"""Member that holds a structured result other than an object."""
+"""Member with a structured result other than an object."""
 
 AFTER = "after:"
 """How cursors begin."""

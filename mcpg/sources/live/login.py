@@ -46,7 +46,7 @@ _PAGE = """<!doctype html>
 <body style="font: 1.1rem sans-serif; margin: 4rem auto; max-width: 32rem">
 <p>%s</p>
 """
-_DONE = "mcpg has the answer. You can close this page; the terminal says how it went."
+_DONE = "mcpg has the answer. You can close this page; the terminal shows the result."
 _HEADERS = {
     "Content-Type": "text/html; charset=utf-8",
     "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'",

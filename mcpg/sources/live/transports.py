@@ -51,7 +51,7 @@ from mcpg.sources.live.requests import (
 )
 
 _SHELL = "/bin/sh"
-# Its input ends when the process at the other end of the pipe ends.
+# Its input ends when the process with its write end ends.
 _SCRIPT = 'read -r _; sleep 1; kill -s TERM -- "-$0"; sleep 1; kill -s KILL -- "-$0"'
 
 
@@ -219,7 +219,7 @@ class _HttpTransport(httpx2.AsyncHTTPTransport):
         except httpx2.TransportError as fault:
             reason = f"cannot be reached{_find_reason(fault)}"
             if _is_message(request) and errors is not self._errors:
-                # An exception would end the connection and the other requests over it.
+                # An exception would end the connection and all requests over it.
                 errors.message, errors.is_interrupted = f"server {reason}", True
                 return httpx2.Response(_UNAVAILABLE, request=request)
             who = "authorisation server" if is_of_oauth else "server"
@@ -328,7 +328,7 @@ class _Body(httpx2.AsyncByteStream):
                 yield repair.push(chunk)
             yield repair.end()
         except ServerError as fault:
-            # Of another kind, it would end the connection and the other requests over it.
+            # Of another kind, it would end the connection and all requests over it.
             raise httpx2.StreamError(str(fault)) from None
         except httpx2.TransportError as fault:
             if self.is_events:  # the SDK reconnects
@@ -529,7 +529,7 @@ async def _stop(process: Process) -> None:
 async def _wait_for_exit(process: Process, seconds: float) -> None:
     # Not `wait`, which also waits until no process has the pipes open.
     with anyio.move_on_after(seconds):
-        while process.returncode is None:  # noqa: ASYNC110 - there is no event
+        while process.returncode is None:  # noqa: ASYNC110 - no event exists
             await anyio.sleep(_POLL_SECONDS)
 
 

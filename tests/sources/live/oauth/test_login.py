@@ -504,7 +504,7 @@ def test_a_client_of_another_issuer(realm: Realm, tmp_path: Path) -> None:
         realm, client_id="me", client_secret="marker-secret-1", issuer="https://example.com"
     )
     said = refusal(server, tmp_path)
-    assert said.startswith("server names another authorisation server than that of its client")
+    assert said.startswith("server names another authorization server than its client")
     assert realm.provider.asked == []
 
 
@@ -544,7 +544,7 @@ def test_a_server_that_claims_to_be_the_issuer(realm: Realm, tmp_path: Path) -> 
     realm.instead[METADATA] = (200, {}, json.dumps(claim).encode())
     server = server_of(realm, client_id="me", client_secret="marker-secret-1", issuer=issuer)
     said = refusal(server, tmp_path, show=come_back)
-    assert said.startswith("server names another authorisation server than that of its client")
+    assert said.startswith("server names another authorization server than its client")
     assert realm.grants() == []
 
 
@@ -560,7 +560,7 @@ def test_a_login_made_elsewhere_gets_no_secret(realm: Realm, tmp_path: Path) -> 
     )
     change(tmp_path, expires=1.0)
     (said,) = asked(server, tmp_path)
-    assert said.startswith("server names another authorisation server than that of its client")
+    assert said.startswith("server names another authorization server than its client")
     assert realm.grants() == ["authorization_code"]
 
 

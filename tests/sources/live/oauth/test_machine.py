@@ -98,7 +98,7 @@ def test_a_secret_goes_to_its_issuer_alone(realm: Realm) -> None:
         told = {"resource": realm.url, "authorization_servers": [f"{thief.origin}/"]}
         realm.instead[PROTECTED] = (200, {}, json.dumps(told).encode())
         assert failure_of(server_of(realm)) == (
-            "server names another authorisation server than that of its client "
+            "server names another authorization server than its client "
             "(name that as `issuer` in its `oauth`)"
         )
         assert thief.asked == []
