@@ -391,7 +391,7 @@ _CONFLICT = TEXT.replace(
         (
             json.dumps({"schema": "mcpg/lock-file/1", "tools": json.loads(TEXT)["tools"] * 2}),
             "mcpg.lock",
-            "'commerce::refund_order' stands in tools[0] and in tools[2]",
+            "'commerce::refund_order' is in tools[0] and in tools[2]",
             "keep one of them",
         ),
         (
@@ -422,7 +422,7 @@ _CONFLICT = TEXT.replace(
         (
             '{"schema": "mcpg/lock-file/1", "tools": [1]}',
             "mcpg.lock: tools[0]",
-            "is no object",
+            "is not an object",
             "restore",
         ),
         (
@@ -446,7 +446,7 @@ _CONFLICT = TEXT.replace(
         (
             '{"schema": "mcpg/lock-file/1", "tools": [{"source": "", "name": "a", "hints": 1}]}',
             "mcpg.lock: tools[0]",
-            "'hints' is no object",
+            "'hints' is not an object",
             "restore",
         ),
         ("[" * 5000, "mcpg.lock", "nested deeper than 100 levels", "restore"),

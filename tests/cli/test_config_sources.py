@@ -284,7 +284,7 @@ MISTAKES_OF_ONE = [
         2,
         "oauth",
         "'oauth' has no 'client_id' and 'client_secret'",
-        "needs both, or 'private_key' in place of the secret",
+        "needs both, or 'private_key' instead of the secret",
     ),
     (
         "url = 'http://a'\noauth = {grant = 'jwt_bearer', client_id = 'a', assertion_file = 'b'}",

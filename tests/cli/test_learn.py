@@ -254,7 +254,7 @@ def test_what_is_to_be_forgotten_goes(run: Runner, folder: Path) -> None:
         (("--forget-before", "soon"), "'soon' is not a date"),
         (("calls.jsonl", "--forget", "shipment_creat"), "did you mean 'shipment_create'?"),
         (("--forget", "x"), "no calls of 'x' are recorded"),
-        (("calls.jsonl", "-b", "missing.mdld"), "there is no bundle"),
+        (("calls.jsonl", "-b", "missing.mdld"), "no bundle, folder or manifest"),
         (("calls.jsonl", "-o", "calls.jsonl"), "is not a file of observed calls"),
     ],
 )
