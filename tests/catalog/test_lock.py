@@ -279,7 +279,7 @@ def test_a_document_of_an_entry_has_a_digest() -> None:
     lock = approve(ApprovedTools(), lock_changes(ApprovedTools(), [documented("Prose.")]))
     with pytest.raises(InputError, match="the digest of document of 'commerce::refund_order'"):
         parse_lock(lock_text(lock).replace("Prose.", "Poison."), "mcpg.lock")
-    with pytest.raises(InputError, match="'body' is no text"):
+    with pytest.raises(InputError, match="'body' is not text"):
         parse_lock(lock_text(lock).replace('"Prose."', "[1]"), "mcpg.lock")
 
 
@@ -440,7 +440,7 @@ _CONFLICT = TEXT.replace(
         (
             '{"schema": "mcpg/lock-file/1", "tools": [{"source": "", "name": "a", "title": 1}]}',
             "mcpg.lock: tools[0]",
-            "'title' is no text",
+            "'title' is not text",
             "restore",
         ),
         (
