@@ -64,7 +64,6 @@ from mcpg.search.results import (
     ASK_LIMIT,
     MAX_QUERY_CHARACTERS,
     EngineServices,
-    Match,
     SearchResult,
     check_flag,
     check_limit,
@@ -469,20 +468,10 @@ class _Lookup:
             categories=request.categories,
             read_only=request.read_only,
         )
-        doubts: Sequence[Diagnostic] = ()
-
-        def search(text: str, limit: int) -> Sequence[Match]:
-            nonlocal doubts
-            result = self._search(text, limit)
-            doubts = [one for one in result.diagnostics if one.code == Code.LOW_CONFIDENCE]
-            return result.matches
-
-        found = answer_catalog_question(question, tools, allowed, search)
-        self.diagnostics = (
-            *diagnostics,
-            *found.diagnostics,
-            *(doubts if found.is_doubtful else ()),
+        found = answer_catalog_question(
+            question, tools, allowed, lambda text, most: self._search(text, most).matches
         )
+        self.diagnostics = (*diagnostics, *found.diagnostics)
         if question.about and not found.answers and not request.intent:
             evidence = (found.summary,)
             return self.search_question(), Decision(Intent.SEARCH, 1.0, "default", evidence)

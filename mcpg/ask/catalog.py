@@ -47,15 +47,11 @@ _Fact = tuple[float, tuple[str, ...]]
 
 
 class CatalogAnswers(NamedTuple):
-    """The answers to a question about the catalog, a sentence that counts them, and notes.
-
-    They are doubtful if they are about words that no name of a tool among them has.
-    """
+    """The answers to a question about the catalog, a sentence that counts them, and notes."""
 
     answers: list[Answer]
     summary: str
     diagnostics: tuple[Diagnostic, ...] = ()
-    is_doubtful: bool = False
 
 
 def answer_catalog_question(
@@ -100,11 +96,7 @@ class _Facts:
         hidden = len(self._meet(self._left_out)) if not self._question.about else 0
         if hidden:
             summary = f"{summary}; {hidden:,} more {'is' if hidden == 1 else 'are'} disabled"
-        about = frozenset(stem(fold(word)) for word in self._question.about)
-        names = (split_words(self._index.tool_name(tool)) for tool in found)
-        is_doubtful = about.isdisjoint(map(stem, chain.from_iterable(names)))
-        notes = tuple(self._describe_unknown())
-        return CatalogAnswers(answers, summary, notes, is_doubtful and bool(found))
+        return CatalogAnswers(answers, summary, tuple(self._describe_unknown()))
 
     def _select(self, search: Search) -> dict[int, _Fact]:
         """Return the tools that meet the conditions, and are about the words."""

@@ -59,7 +59,7 @@ _OTHER_QUESTIONS = frozenset(
 _ARTICLES = frozenset(("a", "an", "the", "un", "una", "une", "ein", "eine", "einen"))
 _NOMINAL, _PLURAL, _ONLY = ("ing", "ion"), "s", "only"
 _LEAST_MEANING, _FREQUENT = 0.2, 0.1
-_LAST_HIRAGANA = "\u309f"
+_FIRST_HIRAGANA, _LAST_HIRAGANA = "\u3041", "\u309f"
 _LONGEST_NAME = 4
 _ALSO = 0.7
 """A verb names each kind with a ratio at most this below the ratio of its first kind."""
@@ -142,12 +142,6 @@ class _Word(NamedTuple):
         """Return whether it is a word such as `which`, or `show`, which may also be a verb."""
         return self.has(_ASKING) or (self.has(("want",)) and self.kinds <= READING)
 
-    def is_particle(self) -> bool:
-        """Return whether it only joins words of Chinese or Japanese."""
-        text = self.token.text
-        is_short = len(text) == 1 or max(text) <= _LAST_HIRAGANA
-        return is_short and is_unspaced(text[0]) and not (self.noun or self.kinds)
-
 
 def _read_words(tokens: Sequence[Token], spoken: str | None) -> list[_Word]:
     stops = get_stop_words("english") | get_stop_words(spoken if spoken in LANGUAGES else "english")
@@ -166,13 +160,6 @@ def _read_words(tokens: Sequence[Token], spoken: str | None) -> list[_Word]:
     return found
 
 
-def _find_language(tokens: Sequence[Token]) -> str | None:
-    spoken = language(tuple(tokens))
-    if spoken == lexicon.ENGLISH:
-        return spoken
-    return lexicon.foreign_language([fold(token.text) for token in tokens]) or spoken
-
-
 def _cut_tokens(tokens: Sequence[Token], spoken: str | None) -> Iterator[Token]:
     """Yield *tokens*, compounds with a noun of lists and runs of words without spaces cut up."""
     for token in tokens:
@@ -188,19 +175,22 @@ def _cut_tokens(tokens: Sequence[Token], spoken: str | None) -> Iterator[Token]:
 
 def _order_unspaced(words: Sequence[_Word]) -> list[_Word]:
     """Return *words* of Chinese or Japanese in the order of English, without particles."""
-    telling = [one for one in words if one.noun or one.kinds or one.token.cues or not one.is_stop]
-    telling = [one for one in telling if not one.is_particle() or one.token.cues - _OF]
-    return sorted(
-        telling,
-        key=lambda one: 0 if one.opens_a_list() else 1 + (one.noun != Listing.TOOLS),
-    )
+    telling = [
+        one
+        for one in words
+        if (one.noun or one.kinds or one.token.cues - _OF)
+        or not (one.is_stop or _FIRST_HIRAGANA <= max(one.token.text) <= _LAST_HIRAGANA)
+    ]
+    return sorted(telling, key=lambda one: (not one.opens_a_list(), one.noun != Listing.TOOLS))
 
 
 def read_catalog_question(
     tokens: Sequence[Token], mentions: Sequence[Mention], names: NameLookup
 ) -> CatalogQuestion | None:
     """Return the question about the catalog, `None` if it is about something else."""
-    spoken = _find_language(tokens)
+    spoken = language(tuple(tokens))
+    if spoken != lexicon.ENGLISH:
+        spoken = lexicon.foreign_language([fold(token.text) for token in tokens]) or spoken
     nouns = [one.noun for one in _read_words(tokens, spoken)]
     words = _read_words(tuple(_cut_tokens(tokens, spoken)), spoken)
     if mentions and not any(word.noun for word in words):
@@ -213,8 +203,8 @@ def read_catalog_question(
         )
         if is_meant and not names.find_source(one.text):
             return None
-    is_unspaced_text = spoken in lexicon.UNSPACED
-    return _Reader(_order_unspaced(words) if is_unspaced_text else words, names, spoken).read()
+    words = _order_unspaced(words) if spoken in lexicon.UNSPACED else words
+    return _Reader(words, names, spoken).read()
 
 
 class _Reader:

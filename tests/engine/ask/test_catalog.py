@@ -251,11 +251,3 @@ def test_a_tool_may_list_servers() -> None:
     """Where a tool has the name, its servers are meant, and not those of the catalog."""
     engine = make_engine(make_tool("list_servers", description="List the servers of a guild."))
     assert engine.ask("list servers").results[0].symbol == "list_servers"
-
-
-def test_weak_matches_of_a_topic_are_doubted() -> None:
-    """Tools that only mention the topic come with the warning of the search."""
-    engine = mcpg.load(Path(__file__).parents[3] / "examples" / "tools")
-    answer = engine.ask("which tools send something to reviewers")
-    assert names(answer) == {"pull_request_create"}
-    assert "low_confidence_results" in {one.code for one in answer.diagnostics}
