@@ -197,10 +197,7 @@ def read_catalog_question(
         return None
     for one in mentions:
         is_pointed_at = one.end < len(nouns) and bool(nouns[one.end])
-        is_meant = one.is_sure or (
-            # `List servers` may be a tool.
-            one.spelling == Spelling.SPOKEN and (is_pointed_at or any(nouns[one.start : one.end]))
-        )
+        is_meant = one.is_sure or (one.spelling == Spelling.SPOKEN and is_pointed_at)
         if is_meant and not names.find_source(one.text):
             return None
     words = _order_unspaced(words) if spoken in lexicon.UNSPACED else words
