@@ -256,7 +256,8 @@ def _find_clients(named: Sequence[str] | None, output: Output) -> tuple[FoundCli
         files = client_files(os.getcwd(), home, sys.platform, os.environ)  # noqa: PTH109 - a text
         for file in files:
             output.detail(f"looking for {file.client}: {file.shown}")
-    found, broken = find_clients(files, os.environ, can_ask=find_asker() is not None)
+    can_ask = find_asker() is not None
+    found, broken = find_clients(files, os.environ, can_ask=can_ask, are_named=bool(named))
     output.diagnostics(broken)
     return found
 
