@@ -42,6 +42,7 @@ _LONGEST_LINE = 200
 _SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-_])")
 _REASON = re.compile(r"\b\w*(?:error|exception|panic|fatal)\b[^:]{0,80}: *\S", re.IGNORECASE)
 _FEWEST_LETTERS = 3
+_LATE = "raise its `timeout`, or --server-timeout"
 
 
 def quote_stderr(errors: TransportErrors, secrets: Collection[str]) -> str:
@@ -143,10 +144,12 @@ async def query_once(
     seconds: float | None = None,
     auth: httpx2.Auth | None = None,
     errors: TransportErrors | None = None,
+    advice: str = "",
 ) -> ServerTools:
     """Connect to a server, list its tools, and disconnect within *seconds*.
 
-    The timeout of *live* bounds each step over HTTP; *auth* replaces the configured authentication.
+    The timeout of *live* bounds each step over HTTP; *auth* replaces the configured authentication;
+    *advice* is for a server that takes longer.
     """
     errors = errors or TransportErrors()
     limit = live.timeout if seconds is None else seconds
@@ -158,8 +161,10 @@ async def query_once(
         return replace(found, noise=errors.noise)
     except Exception as fault:  # noqa: BLE001 - servers fail in any way, and others go on
         secrets = (*server.secrets, *server.named_secrets)
-        reason = describe_failure(fault, errors, limit) + quote_stderr(errors, secrets)
-        raise ServerError(reason) from None
+        reason = describe_failure(fault, errors, limit)
+        if advice and reason == describe_timeout(errors, limit):
+            reason += f" ({advice})"
+        raise ServerError(reason + quote_stderr(errors, secrets)) from None
 
 
 async def list_tools(client: Client, errors: TransportErrors) -> ServerTools:
@@ -251,7 +256,7 @@ async def query_listing(
     """
     answer: ServerTools | str
     try:
-        answer = await query_once(server, live, groups)
+        answer = await query_once(server, live, groups, advice=_LATE)
     except ServerError as fault:
         answer = str(fault)
     seconds = time.perf_counter() - start
