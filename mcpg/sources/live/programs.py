@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path, PurePath
@@ -41,6 +42,8 @@ class ProcessGroups:
 
         A program that cannot be started has its error in `start`.
         """
+        if sys.platform == "win32":  # pragma: no cover - the SDK starts them
+            return
         for server in servers:
             if isinstance(server, StdioServer) and id(server) not in self._early:
                 with suppress(ServerError):
@@ -73,7 +76,8 @@ class ProcessGroups:
 
     def discard(self, group: int) -> None:
         """Forget a process *group* that has ended."""
-        self._guards.pop(group).close()
+        if guard := self._guards.pop(group, None):
+            guard.close()
 
     def kill(self) -> None:
         """End those that are left because even the clean-up was interrupted."""
