@@ -25,6 +25,11 @@ TIME_DECIMALS = 3
 """Decimals of times in milliseconds."""
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n\s*\n")  # noqa: RUF001 - the signs are Chinese
+_FULL_WIDTH = ("。", "！", "？")  # noqa: RUF001 - as above
+# Single letters with stops, such as e.g., and short words without a vowel, such as vs.
+_ABBREVIATION = (
+    r"\b(?:(?:[^\W\d_]\.){2,}|[^\W\d_aeiouyAEIOUY][b-df-hj-np-tv-xz]{1,2}\.)\Z"  # compiled late
+)
 _SHORTEST = 3
 
 _SCALE = 10.0**DECIMALS
@@ -90,13 +95,23 @@ def split_sentences(text: str) -> list[str]:
 
 
 def first_sentence(text: str) -> str:
-    """Return the opening of *text* up to a sentence end, of three words or more."""
-    found = ""
-    for sentence in split_sentences(text):
-        found = f"{found} {sentence}".strip()
-        if len(found.split()) >= _SHORTEST:
-            break
-    return found
+    """Return the opening of *text* up to a sentence end, of three words or more.
+
+    A sign that ends a sentence is in the opening; one in code or in an abbreviation is not an end.
+    """
+    for end in _SENTENCE_END.finditer(text):
+        found = text[: end.start()].strip()
+        is_ended = end[0].count("\n") > 1 or _ends_sentence(found, text[end.end() : end.end() + 1])
+        if is_ended and (len(found.split()) >= _SHORTEST or found.endswith(_FULL_WIDTH)):
+            return found
+    return text.strip()
+
+
+def _ends_sentence(found: str, following: str) -> bool:
+    if found.endswith(_FULL_WIDTH):
+        return True
+    is_abbreviated = re.search(_ABBREVIATION, found) is not None
+    return not (following.islower() or is_abbreviated or found.count("`") % 2)
 
 
 def join_choices(names: Iterable[str]) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 from mcpg.catalog.api_tools import ApiName, check_api
 from mcpg.cli.exit_codes import ExitCode
-from mcpg.cli.matches import nothing_found_text, result_text
+from mcpg.cli.matches import NO_TOOL, nothing_found_text, result_text
 from mcpg.cli.open_bundle import open_engine, read_settings
 from mcpg.cli.output import Output, write_report
 from mcpg.cli.parameters import FUSION, RERANK, SETTINGS, select_filters
@@ -119,7 +119,7 @@ def answer_search(
     output.diagnostics(result.diagnostics)
     output.text(shown)
     if not result.matches:
-        output.note(nothing_found(question))
+        output.note(nothing_found(question) if len(engine.index) else NO_TOOL)
     return exit_code(result)
 
 

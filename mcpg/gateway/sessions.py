@@ -21,6 +21,7 @@ from mcpg.gateway.calls import CallError, FaultCode, Limits
 from mcpg.sources.client_config import HttpServer, Server, ServerAccess, StdioServer
 from mcpg.sources.live.client import AUTO, LEGACY, ServerTools, keep_listing, read_listing
 from mcpg.sources.live.connection import PING_SECONDS, ROOTS_CHANGED, ServerConnection
+from mcpg.sources.live.programs import MAX_OPENING, ProcessGroups
 from mcpg.sources.live.requests import (
     CallResponse,
     FailureKind,
@@ -35,7 +36,7 @@ from mcpg.sources.live.requests import (
     current_session,
 )
 from mcpg.sources.live.server_requests import ROOTS
-from mcpg.sources.live.transports import MAX_OPENING, ProcessGroups, sdk_muted
+from mcpg.sources.live.transports import sdk_muted
 from mcpg.sources.model import SourceBatch
 from mcpg.sources.registry import SessionScope, decide_scope
 from mcpg.text.json_values import JsonObject

@@ -243,6 +243,8 @@ def _compare(likeness: _Likeness, one: Tool, other: Tool) -> Iterator[Finding]:
     is_across = one.source_id != other.source_id
     if not is_across and one.description == other.description:
         return  # D105 reports them
+    if _are_reversed(one.name, other.name):
+        return
     synonyms = None if is_across else likeness.find_synonyms(one, other)
     are_covered = likeness.covers_name(one, other) and likeness.covers_name(other, one)
     if not (synonyms or are_covered):
@@ -262,6 +264,13 @@ def _compare(likeness: _Likeness, one: Tool, other: Tool) -> Iterator[Finding]:
         difference = likeness.describe_difference(one, other)
         message = f"{one.id!r} and {other.id!r} are hard to distinguish: {difference}"
         yield _report_confusion(likeness, "C101", one, other, message)
+
+
+def _are_reversed(one: str, other: str) -> bool:
+    """Return whether names have one relation in two directions: `rgb_to_hsl`, `hsl_to_rgb`."""
+    left, right = split_words(one), split_words(other)
+    is_related = not get_stop_words("english").isdisjoint(left[1:-1])
+    return is_related and left != right and sorted(left) == sorted(right)
 
 
 def _describe_names(one: Tool, other: Tool, words: tuple[list[str], list[str]]) -> str:

@@ -6,6 +6,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise, starmap
 from typing import Any, NamedTuple
 
 from mcpg.catalog.model import Parameter, Tool
@@ -233,7 +234,7 @@ def _find_stuffed_descriptions(catalogue: LintContext) -> Iterator[Finding]:
             how = f"repeats {word!r} {format_count(count, 'time')} in {len(words)} words"
         elif len(words) >= _MANY_WORDS and len(set(words)) < _DISTINCT_SHARE * len(words):
             how = f"has {format_count(len(set(words)), 'word')} over and over"
-        elif any(map(_is_list, _CLAUSE_END.split(tool.description))):
+        elif any(starmap(_is_list, pairwise(("", *_CLAUSE_END.split(tool.description))))):
             how = "is a list of words"
         else:
             continue
@@ -246,9 +247,14 @@ def _find_stuffed_descriptions(catalogue: LintContext) -> Iterator[Finding]:
         )
 
 
-def _is_list(part: str) -> bool:
-    """Return whether a part of a text is words side by side, as no sentence of English is."""
-    if len(part.split()) < _LIST_WORDS or not part.isascii() or _ENUMERATION.search(part):
+def _is_list(before: str, part: str) -> bool:
+    """Return whether a part of a text is words side by side, as no sentence of English is.
+
+    Values that the part *before* introduces, as in `Supports: a, b`, are not.
+    """
+    if len(part.split()) < _LIST_WORDS or not part.isascii():
+        return False
+    if any(map(_ENUMERATION.search, (before, part))):
         return False
     words, commas = split_words(part), part.count(",")
     stops = sum(word in get_stop_words("english") for word in words)
@@ -262,7 +268,8 @@ _MANY_WORDS = 20
 _DISTINCT_SHARE = 0.15
 _LIST_STOPS = 0.05
 _ENUMERATION = re.compile(
-    r"\b(?:such as|including|e\.g|like|supports?|one of|either)\b|[`'\"{}=|<>/]", re.IGNORECASE
+    r"\b(?:such as|includ(?:e|es|ing)|e\.g|like|supports?|one of|either)\b|[`'\"{}=|<>/]",
+    re.IGNORECASE,
 )
 
 _FIELDS = (("T101", "categories", "category"), ("T102", "tags", "tag"))
@@ -389,6 +396,9 @@ def _find_lacks(parameter: Parameter, tool: Tool) -> Iterator[str]:
     schema = properties.get(parameter.path) if isinstance(properties, dict) else None
     stated = schema.keys() if isinstance(schema, dict) else frozenset()
     text = parameter.description.strip()
+    if not text and parameter.path in tool.description:
+        told = re.search(_TOLD.format(re.escape(parameter.path)), tool.description)
+        text = told[0] if told else ""
     if not (text or parameter.values or not stated.isdisjoint(_SELF_EXPLAINING)):
         yield "P101"
     is_typed = parameter.type or parameter.values or not stated.isdisjoint(_TYPED)
@@ -398,6 +408,8 @@ def _find_lacks(parameter: Parameter, tool: Tool) -> Iterator[str]:
         yield "P103"
 
 
+# A description has the argument under `Args:`, as `:param name:`, or in a list.
+_TOLD = r"(?:\n|\bArgs:|\bParameters:|:param)[\s*`-]*{}[`*]*\s*(?:\([^)]*\)[*`]*\s*)?[:-].*"
 _LACKS = {
     "P101": ("without a description", "describe its meaning and form"),
     "P102": ("without a type", "add its `type`"),

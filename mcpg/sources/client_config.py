@@ -403,6 +403,14 @@ def repeated_name(server: Server, first: Server) -> Diagnostic:
     return error(Code.SOURCE_LOAD_FAILED, message, server.place)
 
 
+def lack_servers(place: str, *, are_disabled: bool = False) -> SourceError:
+    """Return the error of a configuration without servers, or with disabled ones only."""
+    if are_disabled:
+        return SourceError("disables all its servers", place=place, remedy="enable one")
+    remedy = f'write "{CLIENTS_OWN}": {{"NAME": {{"command": "PROGRAM"}}}}'
+    return SourceError("names no servers", place=place, remedy=remedy)
+
+
 def read_client_configuration(
     text: str, place: str, environ: Mapping[str, str], ask: AskUser | None = None
 ) -> tuple[tuple[Server, ...], tuple[Diagnostic, ...]]:
@@ -412,11 +420,10 @@ def read_client_configuration(
     client that mcpg lacks are warnings.
     """
     repeated: set[str] = set()
-    value = parse_configuration(text, place, repeated)
+    value = parse_configuration(text, place, repeated) if text.strip() else None
     found = servers_in(value, environ, place)
     if found is None:
-        remedy = f'write "{CLIENTS_OWN}": {{"NAME": {{"command": "PROGRAM"}}}}'
-        raise SourceError("names no servers", place=place, remedy=remedy)
+        raise lack_servers(place)
     servers: list[Server] = []
     message = "repeated keys in one object, the last value is used: "
     noticed = [

@@ -188,6 +188,29 @@ def test_a_named_configuration(folder: Path, run: Callable[..., Run]) -> None:
     assert sources == [{"path": str(path)}]
 
 
+@pytest.mark.usefixtures("home")
+def test_an_unusable_named_configuration(folder: Path, run: Callable[..., Run]) -> None:
+    """The error names the file and the reason, not the places of clients."""
+    (folder / "folder").mkdir()
+    texts = {"list": "[]", "empty": "", "bare": '{"mcpServers": {}}', "broken": "{broken"}
+    off = {"mcpServers": {"a": {"command": "a", "disabled": True}}}
+    for name, text in (texts | {"off": json.dumps(off)}).items():
+        (folder / name).write_text(text, "utf-8")
+    os.mkfifo(folder / "pipe")
+    reasons = {
+        "folder": "is a folder",
+        **dict.fromkeys(("list", "empty", "bare"), "names no servers"),
+        "pipe": "is not a regular file",
+        "broken": "invalid JSON",
+        "off": "disables all its servers",
+    }
+    for name, reason in reasons.items():
+        done = run("init", "--client", name)
+        assert (done.code, done.err.count("error")) == (2, 1)
+        assert f"error: {name}:" in done.err
+        assert reason in done.err
+
+
 def test_all_servers_fail(folder: Path, home: Path, run: Callable[..., Run]) -> None:
     """Nothing is written then; the address of each server and the cause are reported."""
     gone = {"url": "http://127.0.0.1:9/mcp?key=marker-token-1234"}

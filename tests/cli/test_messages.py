@@ -242,7 +242,7 @@ TABLES: dict[str, dict[str, Case]] = {
         "an unknown choice": words("list", "--color", "alway"),
         "an unknown choice far from all": words("list", "--color", "blue"),
         "a missing argument": words("show"),
-        "an argument too many": words("doctor", "now"),
+        "an argument too many": words("graph", "context", "now"),
         "a value of a switch": words("list", "--quiet=yes"),
         "one value of two": words("explain", "x", "--compare", "a"),
         "an unknown strategy": words("search", "x", "--strategy", "grahp"),

@@ -29,7 +29,7 @@ from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.locks import LockGuard, change_json, is_locked, lock_path
 from mcpg.cli.open_bundle import BuildStamp, build_stamp, read_settings
 from mcpg.cli.options import OutputFormat
-from mcpg.cli.output import Output
+from mcpg.cli.output import STDOUT, Output
 from mcpg.cli.providers import ServiceFactory
 from mcpg.cli.settings import Settings
 from mcpg.cli.terminal import lines_kept
@@ -60,7 +60,6 @@ mcpg bundle --locked                                    # refuse what mcpg.lock 
 my-server --list-tools | mcpg bundle - --source-id mine -o -
 mcpg bundle app.mdld -o dotnet.mdld --no-code-pages"""
 
-STDOUT = "-"
 _LOCK_CHANGES = "lockChanges"
 NO_CHANGES = {"written": False, "indexWritten": False}
 

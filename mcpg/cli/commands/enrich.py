@@ -175,6 +175,9 @@ def _read(chosen: EnrichOptions, settings: Settings, output: Output) -> _Session
         message = "no tool could be read from the sources"
         raise SourceError(message, remedy="fix the issues above")
     excluded = _list_setting(settings, "enrich.exclude")
+    for pattern in excluded:
+        if not assembly.catalog.matching(pattern):
+            output.note(f"no tool matches {one_line(pattern)!r}, which is excluded")
     plan = make_plan(assembly.catalog, files, PROMPT, excluded)
     if not chosen.review:
         # If a file or a server names the tools, their texts are beside the sources.

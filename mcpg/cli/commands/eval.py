@@ -12,14 +12,14 @@ from mcpg.cli import options
 from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.open_bundle import load_judgements, open_engine, read_settings
 from mcpg.cli.options import argument, option
-from mcpg.cli.output import Color, Output, check_place, check_replaceable, write_report
+from mcpg.cli.output import STDOUT, Color, Output, check_place, check_replaceable, write_report
 from mcpg.cli.providers import ServiceFactory
 from mcpg.cli.query import find_fusion, find_strategy, uses_lexicon
 from mcpg.cli.render import RecordListing, listing_text, markdown
 from mcpg.cli.render import text as text_of
 from mcpg.cli.settings import Settings
 from mcpg.cli.terminal import json_safe
-from mcpg.errors import Code, Severity, UsageError
+from mcpg.errors import Code, InputError, Severity, UsageError
 from mcpg.evaluation.report import (
     LATENCY,
     MAX,
@@ -53,7 +53,6 @@ mcpg eval queries.jsonl --format markdown >> "$GITHUB_STEP_SUMMARY\""""
 
 MORE = "docs/how-to/evaluate.md"
 
-STDOUT = "-"
 _MARKS = (f'{{\n  "schema": "{SCHEMA}"'.encode(), b"## mcpg eval", b"evaluated: ")
 
 
@@ -170,6 +169,8 @@ def _measure(
     fusion = find_fusion(settings, strategy)
     is_timed = chosen.timings or any(bound.metric in LATENCY for bound in bounds)
     engine = open_engine(settings, output, is_cached=not is_timed)
+    if not len(engine.index):
+        raise InputError("there is no tool to search", remedy="name other sources with --bundle")
     with output.progress("searching"):
         report = evaluate(
             engine,

@@ -24,7 +24,7 @@ from mcpg.cli.query import Question, answer_search, exit_code, refuse
 from mcpg.cli.settings import CONFIG_FILE, DEFAULT_BUNDLE
 from mcpg.cli.terminal import one_line
 from mcpg.errors import NotFoundError, OutputError, SourceError, UsageError
-from mcpg.files import atomic_write, exists
+from mcpg.files import atomic_write, exists, is_file, is_folder
 from mcpg.show.json import result_json
 from mcpg.sources.client_entries import make_client_entry, write_entry
 from mcpg.sources.clients import (
@@ -250,11 +250,15 @@ def _find_clients(named: Sequence[str] | None, output: Output) -> tuple[FoundCli
         for file in files:
             if not exists(file.path):
                 raise NotFoundError("no such file", place=file.shown, remedy="check the path")
+            if not (is_file(file.path) or is_folder(file.path)):
+                message = f"is not a regular file, and {CONFIG_FILE} would name it for later runs"
+                raise SourceError(message, place=file.shown, remedy="save it as a file")
     else:
         files = client_files(os.getcwd(), home, sys.platform, os.environ)  # noqa: PTH109 - a text
         for file in files:
             output.detail(f"looking for {file.client}: {file.shown}")
-    found, broken = find_clients(files, os.environ, can_ask=find_asker() is not None)
+    can_ask = find_asker() is not None
+    found, broken = find_clients(files, os.environ, can_ask=can_ask, are_named=bool(named))
     output.diagnostics(broken)
     return found
 

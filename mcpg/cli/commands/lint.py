@@ -345,6 +345,8 @@ def _excerpt(one: Finding, report: Report, margin: str, output: Output) -> Itera
     lead = "..." if start else ""
     trail = "..." if start + _EXCERPT_COLUMNS < len(line) else ""
     rest = lines_kept(part[column - start + size :])
+    if trail and not (before or rest):
+        return  # such as the line of a whole document in a bundle: nothing in it is marked
     yield f"{margin} |"
     yield f"{place.line} | {lead}{before}{marked}{rest}{trail}"
     carets = output.paint("^" * max(1, len(marked)), _STYLES[one.severity])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 import sys
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -298,8 +299,16 @@ def _report(outcome: _Outcome, stated: _StatedTools, chosen: LockOptions, output
     _note_outcome(outcome, output, is_whole=stated.is_whole)
 
 
+def _count_kinds(statements: Collection[ToolStatement]) -> str:
+    """Count tools and other items, whose names begin with their kind."""
+    others = [one.tool.name.partition(":")[0] for one in statements if one.files is not None]
+    tools = len(statements) - len(others)
+    counts = ({"tool": tools} if tools or not others else {}) | Counter(others)
+    return ", ".join(format_count(count, kind) for kind, count in counts.items())
+
+
 def _note_outcome(outcome: _Outcome, output: Output, *, is_whole: bool) -> None:
-    tools = format_count(len(outcome.lock.statements), "tool")
+    tools = _count_kinds(outcome.lock.statements)
     if outcome.written:
         approved = f", {len(outcome.approved):,} approved" if outcome.changes else ""
         output.note(f"wrote {outcome.path}: {tools}{approved}")
@@ -309,7 +318,7 @@ def _note_outcome(outcome: _Outcome, output: Output, *, is_whole: bool) -> None:
         output.error(message, place=outcome.path, remedy="write it with `mcpg lock`")
     elif left:
         named = shlex.quote(left[0].label)
-        message = f"{format_count(len(left), 'tool')} not as approved"
+        message = f"{_count_kinds([one.statement for one in left])} not as approved"
         remedy = f"review the changes, and approve with `mcpg lock --approve {named}`"
         output.error(message, place=outcome.path, remedy=remedy)
     elif not outcome.written and is_whole:

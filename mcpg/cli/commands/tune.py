@@ -13,7 +13,7 @@ from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.items import TOOL, find_item_kind
 from mcpg.cli.open_bundle import load_judgements, open_engine, read_settings
 from mcpg.cli.options import OutputFormat, argument, option
-from mcpg.cli.output import Output
+from mcpg.cli.output import STDOUT, Output
 from mcpg.cli.query import uses_lexicon
 from mcpg.cli.render import text as text_of
 from mcpg.cli.settings import Settings
@@ -48,8 +48,6 @@ mcpg tune symbols.jsonl -b app.mdld --kind symbol
 mcpg bundle tools/ -o graph.mdld --reset-ranking     # back to the shipped ranking"""
 
 MORE = "docs/how-to/tune.md"
-
-STDOUT = "-"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,6 +27,7 @@ from mcpg.sources.live.client import (
     open_client,
     quote_stderr,
 )
+from mcpg.sources.live.programs import ProcessGroups
 from mcpg.sources.live.requests import (
     CallResponse,
     FailureKind,
@@ -47,7 +48,7 @@ from mcpg.sources.live.server_requests import (
     UncheckedResult,
     run_task,
 )
-from mcpg.sources.live.transports import ProcessGroups, connect
+from mcpg.sources.live.transports import connect
 from mcpg.text.json_values import JsonObject
 
 PING_SECONDS = 5.0

@@ -28,8 +28,9 @@ from mcpg.sources.live.oauth import (
     configured_client,
     is_token_safe,
 )
+from mcpg.sources.live.programs import ProcessGroups
 from mcpg.sources.live.requests import ServerError, TransportErrors
-from mcpg.sources.live.transports import ProcessGroups, sdk_muted
+from mcpg.sources.live.transports import sdk_muted
 from mcpg.sources.server_entries import AUTHORIZATION_CODE, OAuth
 
 _REMEDY = "try again, or see its documentation of OAuth"

@@ -154,7 +154,7 @@ def test_metadata_that_do_not_come(realm: Realm) -> None:
     """What an authorisation server answers is bounded in time."""
     realm.instead[METADATA] = (200, {}, silent)
     said = failure_of(server_of(realm), ServerAccess(timeout=1))
-    assert said == "no response within 1 s"
+    assert said == "no response within 1 s (raise its `timeout`, or --server-timeout)"
 
 
 def test_a_redirect_to_another_host(realm: Realm) -> None:
