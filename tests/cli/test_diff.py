@@ -232,6 +232,27 @@ def test_links_out_of_a_repository_stop_no_comparison(
     assert run("diff", "--base", "HEAD", ".", "--fail-on", "changes").code == 0
 
 
+@pytest.mark.parametrize("path", [".", "shop.json", "link.json", "link"])
+def test_attributes_for_archives_and_links_change_nothing(
+    run: Callable[..., Run], sources: Path, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    """Files that releases lack or have with other texts are compared as they were committed."""
+    monkeypatch.chdir(sources)
+    manifest = {"tools": [{"name": "a", "description": "Show $Format:%H$.", "inputSchema": {}}]}
+    (sources / "shop.json").write_text(json.dumps(manifest), "utf-8")
+    (sources / "folder").mkdir()
+    (sources / "folder" / "more.json").write_text(json.dumps(manifest), "utf-8")
+    (sources / "link.json").symlink_to("shop.json")
+    (sources / "link").symlink_to("folder")
+    text = "*.json export-subst\nshop.json export-ignore\nfolder export-ignore\n"
+    (sources / ".gitattributes").write_text(text, "utf-8")
+    git("init", "-q")
+    git("add", "-A")
+    git("commit", "-qm", "first")
+    found = run("diff", "--base", "HEAD", path)
+    assert (found.code, found.out) == (0, "")
+
+
 @pytest.mark.parametrize("variable", [None, "GIT_DIR"])
 def test_the_root_of_a_repository_is_compared(
     run: Callable[..., Run], sources: Path, monkeypatch: pytest.MonkeyPatch, variable: str | None

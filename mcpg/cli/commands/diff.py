@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import io
 import os
 import subprocess
-import tarfile
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Any
 
 from mcpg.cli import options
@@ -216,7 +215,7 @@ def _write(data: dict[str, Any], chosen: DiffOptions, output: Output) -> None:
 
 # In a hook, git sets these to its own repository, or relative to another folder.
 _OF_ONE_REPOSITORY = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR")
-_SUBMODULE = b"160000 "
+_SUBMODULE, _LINK = b"160000", b"120000"
 _SECONDS = 120
 _TOLD = 300
 
@@ -229,67 +228,80 @@ def at_revision(path: str, revision: str) -> Iterator[str]:
     """
     place = Path(path).resolve()
     folder = next(one for one in (place, *place.parents) if one.is_dir())
-    name = place.relative_to(folder).as_posix()
-    commit = _git(folder, "rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}")
+    above = os.fsdecode(_git(folder, "rev-parse", "--show-cdup")).removesuffix("\n")
+    top = Path(os.path.normpath(folder / above))
+    name = place.relative_to(top).as_posix()
+    commit = _git(top, "rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}")
     with tempfile.TemporaryDirectory(prefix="mcpg-") as copy:
-        # Sources are called after their folder, so the copy of a folder has its name.
-        root = Path(copy, folder.name) if folder == place else Path(copy)
+        # Sources are called after their folder, so the copy has its name.
+        root = Path(copy, top.name)
         try:
-            _extract(folder, commit.decode().strip(), name, root)
-        except (tarfile.TarError, OSError) as fault:
+            _extract(top, commit.decode().strip(), name, root)
+        except OSError as fault:
             raise InputError(
                 f"cannot be read from git: {fault}", place=f"{revision}:{path}"
             ) from None
-        yield str(root / name)
+        copied = root / name
+        # A link is resolved, and its sources are called after it.
+        yield str(copied.rename(copied.with_name(Path(os.path.abspath(path)).name)))  # noqa: PTH100
 
 
-def _extract(folder: Path, commit: str, name: str, root: Path, left: int = MAX_BYTES) -> int:
+def _extract(top: Path, commit: str, name: str, root: Path, left: int = MAX_BYTES) -> int:
     """Write the files at *name* to *root*, with the files of submodules that are checked out.
+
+    An archive would lack the files, and have changed the texts, that attributes name for releases.
 
     Returns:
         How many of *left* bytes are left.
     """
-    archive = _git(folder, "archive", "--format=tar", commit, "--", name)
-    left -= len(archive)
+    listing = _git(top, "ls-tree", "-r", "-l", "-z", "--full-tree", commit, "--", name)
+    entries = [entry.partition(b"\t") for entry in listing.split(b"\0") if entry]
+    if not entries and name != ".":
+        raise NotFoundError(
+            f"git: the revision has no {name!r}", place="--base", remedy=_NAME_REVISION
+        )
+    stated = [(*head.split(), path) for head, _, path in entries]
+    left -= sum(int(size) for _, _, _, size, _ in stated if size.isdigit())
     if left < 0:
         raise InputError(f"is larger than {MAX_BYTES:,} bytes", place=f"{commit}:{name}")
-    with tarfile.open(fileobj=io.BytesIO(archive)) as files:
-        if hasattr(tarfile, "data_filter"):
-            files.extractall(root, filter=_keep_within)  # noqa: S202 - filters what leads out
-        else:
-            # Python before 3.11.4 has no filters. No path in an archive of git leads out; a link is
-            # made once all files are there, only to one of them, so that no later one leads out.
-            members = files.getmembers()
-            files.extractall(root, [one for one in members if one.isfile() or one.isdir()])  # noqa: S202
-            for member in members:
-                target = (root / member.name).parent.joinpath(member.linkname).resolve()
-                if member.issym() and target.exists() and target.is_relative_to(root.resolve()):
-                    files.extract(member, root)
-    for entry in _git(folder, "ls-tree", "-r", "-z", commit, "--", name).split(b"\0"):
-        stated, _, path = entry.partition(b"\t")
-        if stated.startswith(_SUBMODULE):
-            inner = os.fsdecode(path)
-            if (folder / inner / ".git").exists():
-                pinned = stated.split()[-1].decode()
-                left = _extract(folder / inner, pinned, ".", root / inner, left)
+    root.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="mcpg-") as scratch:
+        index = {"GIT_INDEX_FILE": str(Path(scratch, "index"))}
+        _git(top, "read-tree", "--no-sparse-checkout", commit, variables=index)
+        paths = b"".join(path + b"\0" for mode, _, _, _, path in stated if mode != _SUBMODULE)
+        into = f"--prefix={root}/"
+        _git(top, "checkout-index", "-z", "--stdin", into, variables=index, given=paths)
+    for mode, _, oid, _, path in stated:
+        inner = os.fsdecode(path)
+        if mode == _SUBMODULE and (top / inner / ".git").exists():
+            left = _extract(top / inner, oid.decode(), ".", root / inner, left)
+        elif mode == _LINK and not _is_within(root / inner, root):
+            (root / inner).unlink()
     return left
 
 
-def _keep_within(member: tarfile.TarInfo, path: str) -> tarfile.TarInfo | None:
-    """Leave out members outside the copy, such as absolute links; see `tarfile.data_filter`."""
-    try:
-        return tarfile.data_filter(member, path)
-    except tarfile.FilterError:
-        return None
+def _is_within(link: Path, root: Path) -> bool:
+    return Path(os.path.realpath(link)).is_relative_to(os.path.realpath(root))
 
 
-def _git(folder: Path, *arguments: str) -> bytes:
+_NAME_REVISION = "name a revision of this repository that has the file; in CI, fetch it first"
+
+
+def _git(
+    folder: Path,
+    *arguments: str,
+    variables: Mapping[str, str] = MappingProxyType({}),
+    given: bytes = b"",
+) -> bytes:
+    kept = {name: one for name, one in os.environ.items() if name not in _OF_ONE_REPOSITORY}
+    # A split index would leave a part of itself in the repository.
+    command = ["git", "-c", "core.splitIndex=false", "-C", str(folder), *arguments]
     try:
-        done = subprocess.run(  # noqa: S603 - no shell, and the program is git
-            ["git", "-C", str(folder), *arguments],  # noqa: S607 - as the user's path has it
+        done = subprocess.run(  # noqa: S603 - no shell, and the program is git as the path has it
+            command,
             capture_output=True,
-            stdin=subprocess.DEVNULL,
-            env={name: one for name, one in os.environ.items() if name not in _OF_ONE_REPOSITORY},
+            input=given,
+            env={**kept, **variables},
             timeout=_SECONDS,
             check=False,
         )
@@ -301,6 +313,5 @@ def _git(folder: Path, *arguments: str) -> bytes:
         raise NotFoundError(f"git did not answer in {_SECONDS} s", place="--base") from None
     if done.returncode:
         said = done.stderr.decode("utf-8", "replace").strip()[:_TOLD]
-        remedy = "name a revision of this repository that has the file; in CI, fetch it first"
-        raise NotFoundError(f"git: {said}", place="--base", remedy=remedy)
+        raise NotFoundError(f"git: {said}", place="--base", remedy=_NAME_REVISION)
     return done.stdout
