@@ -57,6 +57,22 @@ def test_changes_are_named(run: Callable[..., Run]) -> None:
     assert [one["path"] for one in status["output"]] == ["state"]
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "breaking"),
+    [({"enum": [0, 1]}, {"enum": [False, True]}, 1), ({"default": 1}, {"default": True}, 0)],
+)
+def test_numbers_and_booleans_differ(
+    folder: Path, run: Callable[..., Run], before: object, after: object, breaking: int
+) -> None:
+    """A schema that takes true instead of 1 has changed, although Python holds them equal."""
+    for name, schema in (("old", before), ("new", after)):
+        tool = {"name": "a", "description": "A.", "inputSchema": {"properties": {"b": schema}}}
+        manifest = {"server": "shop", "tools": [tool]}
+        (folder / f"{name}.json").write_text(json.dumps(manifest), "utf-8")
+    counts = run("diff", "old.json", "new.json", "--format", "json").json["counts"]
+    assert (counts["changes"], counts["breaking"]) == (1, breaking)
+
+
 def test_a_tool_that_was_only_renamed_is_listed_once(folder: Path, run: Callable[..., Run]) -> None:
     """The changed tools are those with a change to show, not those with another name alone."""
     for name, tool in (("old", "bee"), ("new", "wasp")):
