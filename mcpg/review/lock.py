@@ -206,7 +206,7 @@ def lock_changes(lock: ApprovedTools, stated: Iterable[ToolStatement]) -> tuple[
             found.append(LockChange(LockChangeKind.NEW, None, one))
             continue
         parts = definition_changes(known.tool, one.tool)
-        if one.has_hints and _adds_hints(known.hints, one.tool.hints, one.added):
+        if one.has_hints and _adds_hints(known.hints, one.tool.hints, _list_own_hints(one)):
             hinted = replace(one.tool, hints=known.hints)
             parts += definition_changes(hinted, one.tool, hints=True)
         if one.document is not None:
@@ -247,6 +247,14 @@ def as_approved(tool: Tool, approved: ToolStatement) -> Tool:
         hints=hints,
         listed={},
     )
+
+
+def _list_own_hints(one: ToolStatement) -> Hints:
+    """Return the hints that people added; a document that disables the tool is one of these."""
+    document = one.document
+    if document is None or document.tool.hints.enabled_by_default is not False:
+        return one.added
+    return replace(one.added, enabled_by_default=False)
 
 
 def _adds_hints(approved: Hints, now: Hints, added: Hints) -> bool:
@@ -322,6 +330,8 @@ def _keep_approved(
         return after
     # Where the document repeated the definition, it may repeat the new one.
     old, now, stated = before.tool, after.tool, before.document.tool
+    if Hints.merge(after.hints, after.added).enabled_by_default is not False:  # as was approved now
+        stated = replace(stated, hints=replace(stated.hints, enabled_by_default=None))
     followed = {
         name: getattr(now, name)
         for name, part in PARTS.items()

@@ -13,7 +13,7 @@ from typing import Literal
 from mcpg.bundle.assemble import Assembly
 from mcpg.bundle.codec import Bundle, ReadDocument, as_authored, decode_bundle, encode_bundle
 from mcpg.bundle.metadata import Definitions
-from mcpg.catalog.catalog import apply_rules
+from mcpg.catalog.catalog import apply_rules, assign_ids
 from mcpg.catalog.definitions import (
     DefinitionPart,
     Key,
@@ -22,7 +22,7 @@ from mcpg.catalog.definitions import (
     definition_text,
 )
 from mcpg.catalog.hints import TYPED_ANNOTATIONS
-from mcpg.catalog.model import Hints, SourceDocument, Tool
+from mcpg.catalog.model import HintRule, Hints, SourceDocument, Tool
 from mcpg.errors import Code, Diagnostic, UsageError, info, warning
 from mcpg.files import text_of_path
 from mcpg.plugins.registry import is_item, list_item_contents
@@ -53,10 +53,7 @@ def collect_statements(assembly: Assembly) -> tuple[ToolStatement, ...]:
     are also statements, and so are documents of people if there is nothing else.
     """
     given = {tool.key for tool in assembly.given}
-    # Hints from hints files for tools that have documents, which may repeat them.
-    read = {item.document.tool.key for item in assembly.read} if assembly.rules else ()
-    bare = [replace(one, hints=_NO_HINTS) for one in assembly.catalog.tools if one.key in read]
-    added = {one.key: one.hints for one in apply_rules(bare, assembly.rules)[0]}
+    added = _find_added_hints(assembly.catalog.tools, assembly.rules)
     # People's additions to a tool of the last build are not a statement of its source.
     kept = {tool.key for tool in assembly.catalog.tools if tool.id in assembly.kept}
     bundled: dict[Key, LockedDocument] = {}
@@ -73,12 +70,17 @@ def collect_statements(assembly: Assembly) -> tuple[ToolStatement, ...]:
         whole = ToolStatement(tool, has_hints=True, document=document if has_body else None)
         parts = [ToolStatement(one, has_hints=False, document=document) for one in carried or ()]
         found += [replace(one, added=added.get(tool.key, _NO_HINTS)) for one in parts or [whole]]
-    stated = [stated_by_source(tool) for tool in assembly.given]
-    for number, one in enumerate(stated):
-        if one.key in bundled:
-            own = added.get(one.key, _NO_HINTS)
-            stated[number] = replace(one, document=bundled[one.key], added=own)
+    stated = (
+        replace(one, document=bundled.get(one.key), added=added.get(one.key, _NO_HINTS))
+        for one in map(stated_by_source, assembly.given)
+    )
     return (*stated, *found, *map(state_item, list_item_contents(assembly.pages)))
+
+
+def _find_added_hints(tools: Iterable[Tool], rules: Sequence[HintRule]) -> dict[Key, Hints]:
+    """Return the hints from hints files, which are not statements of sources."""
+    bare = [replace(one, hints=_NO_HINTS) for one in tools if rules]
+    return {one.key: one.hints for one in apply_rules(bare, rules)[0]}
 
 
 def stated_in(
@@ -91,7 +93,9 @@ def stated_in(
     if batch.documents or batch.bundles:
         assembly = assemble(batch)
         return collect_statements(assembly), assembly.read
-    return tuple(map(stated_by_source, batch.tools)), ()
+    added = _find_added_hints(assign_ids(batch.tools)[0] if batch.rules else (), batch.rules)
+    stated = map(stated_by_source, batch.tools)
+    return tuple(replace(one, added=added.get(one.key, _NO_HINTS)) for one in stated), ()
 
 
 def assembly_changes(lock: ApprovedTools, assembly: Assembly) -> tuple[LockChange, ...]:

@@ -66,6 +66,38 @@ def approved(shop: Shop, run: Callable[..., Run]) -> Shop:
     return shop
 
 
+def test_a_tool_that_people_disabled_is_as_approved(folder: Path, run: Callable[..., Run]) -> None:
+    """A hints file, or a document beside its server, disables a tool that its server does not."""
+    manifest = json.dumps({"server": "shop", "tools": [REFUND, TRACK]})
+    (folder / "shop.json").write_text(manifest, "utf-8")
+    hints = "tools:\n  refund:\n    enabledByDefault: false\n"
+    (folder / "shop.hints.yaml").write_text(hints, "utf-8")
+    run("bundle", "shop.json", "shop.hints.yaml", "-o", "graph.mdld")
+    for sources in (["graph.mdld", "shop.json"], ["graph.mdld"]):
+        assert run("lock", *sources, "-o", "a.lock", "--approve-all", "--yes").code == 0
+        for others in (
+            ["graph.mdld"],
+            ["graph.mdld", "shop.json"],
+            ["shop.json", "shop.hints.yaml"],
+        ):
+            assert run("lock", *others, "-o", "a.lock", "--check").code == 0, others
+        enabled = run("lock", "shop.json", "-o", "a.lock", "--check")
+        assert (enabled.code, "'enabledByDefault' removed" in enabled.out) == (1, True)
+        (folder / "a.lock").unlink()
+
+
+def test_an_enabled_tool_can_be_approved(folder: Path, run: Callable[..., Run]) -> None:
+    """A tool that a document disabled is approved as enabled once its source is alone."""
+    manifest = json.dumps({"server": "shop", "tools": [REFUND, TRACK]})
+    (folder / "shop.json").write_text(manifest, "utf-8")
+    hints = "tools:\n  refund:\n    enabledByDefault: false\n    aliases: [money back]\n"
+    (folder / "shop.hints.yaml").write_text(hints, "utf-8")
+    run("bundle", "shop.json", "shop.hints.yaml", "-o", "graph.mdld")
+    run("lock", "graph.mdld", "shop.json", "-o", "a.lock")
+    assert run("lock", "shop.json", "-o", "a.lock", "--approve-all", "--yes").code == 0
+    assert run("lock", "shop.json", "-o", "a.lock", "--check").code == 0
+
+
 def test_the_first_lock_approves_everything(shop: Shop, run: Callable[..., Run]) -> None:
     """It is written once, valid by its schema, and the same bytes for the same tools."""
     done = run("lock")
