@@ -1,7 +1,7 @@
 """Models of the settings in a configuration file.
 
 They check what a file or a variable holds. The docstrings below their fields, their defaults and
-bounds are the tables of the reference page (`mcpg.cli.reference`). Imported only where a value
+bounds are the tables of the reference page (`tests/reference.py`). Imported only where a value
 needs a check, since pydantic takes longer to import than a search.
 """
 

@@ -3,7 +3,7 @@
 The sources: their models, their names, and how they are opened.
 
 The models check what can be checked before variables are expanded. Their docstrings and fields are
-the tables of the reference page (`mcpg.cli.reference`).
+the tables of the reference page (`tests/reference.py`).
 """
 
 from __future__ import annotations
