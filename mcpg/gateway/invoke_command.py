@@ -13,7 +13,7 @@ from mcpg.catalog.model import resolve
 from mcpg.cli import options
 from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.open_bundle import read_settings
-from mcpg.cli.options import OutputFormat
+from mcpg.cli.options import OutputFormat, argument, option
 from mcpg.cli.output import Output
 from mcpg.cli.terminal import cut, json_safe, lines_kept, one_line, standard_input
 from mcpg.errors import Severity, UsageError
@@ -33,44 +33,6 @@ mcpg invoke time::convert_time mcp.json --arguments @call.json
 echo '{"city": "Lisbon"}' | mcpg invoke forecast --arguments - --format json
 mcpg invoke isleap python:calendar:isleap --arg year=2024"""
 
-Name = Annotated[
-    str,
-    typer.Argument(metavar="TOOL", help="Id of the tool, SOURCE::NAME, or its name on the server."),
-]
-Sources = Annotated[
-    list[str] | None,
-    typer.Argument(
-        metavar="SOURCE",
-        show_default=False,
-        help="A client configuration, 'stdio:COMMAND ...', https://HOST/PATH, "
-        "python:MODULE or an OpenAPI document. [default: the sources in mcpg.toml]",
-    ),
-]
-Arguments = Annotated[
-    str | None,
-    typer.Option(
-        "--arguments",
-        metavar="JSON|@FILE|-",
-        help="All arguments as a JSON object, in a file, or from standard input.",
-    ),
-]
-Arg = Annotated[
-    list[str] | None,
-    typer.Option("--arg", metavar="NAME=VALUE", help="One argument, as text or JSON. Repeatable."),
-]
-Timeout = Annotated[
-    float | None,
-    typer.Option(
-        "--timeout",
-        metavar="SECONDS",
-        help="Timeout of the call in seconds. [default: 60] [env: MCPG_INVOKE_TIMEOUT]",
-    ),
-]
-Disabled = Annotated[
-    bool,
-    typer.Option("--include-disabled", help="Call the tool even if it is disabled by default."),
-]
-
 
 def register(app: typer.Typer) -> None:
     """Add the command to *app*."""
@@ -79,13 +41,43 @@ def register(app: typer.Typer) -> None:
 
 def invoke(
     output: Output,
-    tool: Name,
-    sources: Sources = None,
+    tool: Annotated[
+        str,
+        argument("TOOL", "Id of the tool, SOURCE::NAME, or its name on the server."),
+    ],
+    sources: Annotated[
+        list[str] | None,
+        argument(
+            "SOURCE",
+            "A client configuration, 'stdio:COMMAND ...', https://HOST/PATH, python:MODULE or "
+            "an OpenAPI document. [default: the sources in mcpg.toml]",
+        ),
+    ] = None,
     *,
-    arguments: Arguments = None,
-    arg: Arg = None,
-    timeout: Timeout = None,
-    include_disabled: Disabled = False,
+    arguments: Annotated[
+        str | None,
+        option(
+            "--arguments",
+            "All arguments as a JSON object, in a file, or from standard input.",
+            "JSON|@FILE|-",
+        ),
+    ] = None,
+    arg: Annotated[
+        list[str] | None,
+        option("--arg", "One argument, as text or JSON. Repeatable.", "NAME=VALUE"),
+    ] = None,
+    timeout: Annotated[
+        float | None,
+        option(
+            "--timeout",
+            "Timeout of the call in seconds. [default: 60] [env: MCPG_INVOKE_TIMEOUT]",
+            "SECONDS",
+        ),
+    ] = None,
+    include_disabled: Annotated[
+        bool,
+        option("--include-disabled", "Call the tool even if it is disabled by default."),
+    ] = False,
     header: options.CallHeader = None,
     allow_private: options.AllowPrivate = False,
     server_timeout: options.ServerTimeout = None,
