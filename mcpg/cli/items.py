@@ -68,11 +68,7 @@ def answer_items(
     *,
     explains: bool = False,
 ) -> int:
-    """List the items of a *kind*, or those that fit *query*, in one of the forms of lists.
-
-    Raises:
-        UsageError: There are none of that kind, or one of *others*, which are for tools, is given.
-    """
+    """List the items of a *kind*, or those that fit *query*, in one of the forms of lists."""
     for name in (name for name, value in others.items() if value):
         flag = _FLAGS.get(name, f"--{name.replace('_', '-')}")
         message = f"{flag} is only for tools"
@@ -101,12 +97,7 @@ def answer_items(
 
 
 def show_item(kind: str, name: str, given: Mapping[str, Any], output: Output) -> int:
-    """Show the item of a *kind* that is called *name*, or its text.
-
-    Raises:
-        UsageError: Items of that kind are not shown.
-        NotFoundError: There is none of that name, or there are several.
-    """
+    """Show the item of a *kind* that is called *name*, or its text."""
     engine = open_engine(read_settings(bundle=given["bundle"]), output)
     items = engine.items(find_item_kind(kind).name)
     if not hasattr(items, "describe_item"):
@@ -134,20 +125,12 @@ def show_item(kind: str, name: str, given: Mapping[str, Any], output: Output) ->
 
 
 def find_kind(engine: Engine, noun: str) -> ItemSearch:
-    """Return the search for the items of an engine that `--kind` calls *noun*.
-
-    Raises:
-        UsageError: There are none of that kind.
-    """
+    """Return the search for the items of an engine that `--kind` calls *noun*."""
     return open_kind(engine, find_item_kind(noun))
 
 
 def find_item_kind(noun: str) -> ItemKind:
-    """Return the kind of items that `--kind` calls *noun*.
-
-    Raises:
-        UsageError: There is none.
-    """
+    """Return the kind of items that `--kind` calls *noun*."""
     known = {one.noun: one for one in list_item_kinds() if one.noun}
     if noun not in known:
         near = suggest(noun, (TOOL, *known))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -173,6 +173,11 @@ class OpenedBundle:
 def read_settings(**flags: Any) -> Settings:
     """Return the settings of this run: *flags* first, then environment and files."""
     return Settings(Path.cwd(), os.environ, flags)
+
+
+def read_chosen_settings(chosen: Any) -> Settings:
+    """Return the settings of this run, first those among the options *chosen*, a dataclass."""
+    return read_settings(**{one.name: getattr(chosen, one.name) for one in fields(chosen)})
 
 
 def open_engine(settings: Settings, output: Output, *, is_cached: bool = True) -> Engine:

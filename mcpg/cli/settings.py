@@ -86,12 +86,7 @@ class Settings:
         self._read: dict[str, ConfigFile | None] = {}
 
     def find(self, name: str) -> Setting | None:
-        """Return the setting called *name*, one of `KEYS`; `None` when nothing sets it.
-
-        Raises:
-            UsageError: A variable or a configuration file has an invalid value.
-            InputError: A configuration file cannot be read.
-        """
+        """Return the setting called *name*, one of `KEYS`; `None` when nothing sets it."""
         key = KEYS[name]
         value = self.flags.get(key.parameter) if key.option else None
         if value not in (None, []):
@@ -136,9 +131,6 @@ class Settings:
         """Set the setting *name* to the TOML *value* in a file, and return its path.
 
         It is the file at *path*, the project's file, or a new `mcpg.toml`. All else in it stays.
-
-        Raises:
-            UsageError: The file is written in a way that a line cannot be added to.
         """
         file = next(self._files(), None) if path is None else None
         target = path or (file.path if file else str(Path(self.folder) / CONFIG_FILE))

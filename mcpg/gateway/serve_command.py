@@ -8,14 +8,14 @@ import re
 import sys
 import threading
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from mcpg.cli import options
 from mcpg.cli.exit_codes import ExitCode
-from mcpg.cli.open_bundle import read_settings
+from mcpg.cli.open_bundle import read_chosen_settings
 from mcpg.cli.options import argument, option
 from mcpg.cli.output import Output
 from mcpg.cli.providers import ServiceFactory
@@ -213,7 +213,7 @@ def serve(output: Output, chosen: ServeOptions) -> int:
     Clients see a few tools that find, describe and call the others. Tools of bundles and manifests
     cannot be called.
     """
-    settings = read_settings(**{one.name: getattr(chosen, one.name) for one in fields(chosen)})
+    settings = read_chosen_settings(chosen)
     shown = find_given(settings, SERVING_SETTINGS) | {"endpoints": tuple(chosen.endpoint or ())}
     views = read_views(settings)
     address = find_address(settings, is_stdio=chosen.stdio, views=views)

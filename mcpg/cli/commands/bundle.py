@@ -386,11 +386,7 @@ class _Run:
 
 
 def _set_up_embedding(chosen: BundleOptions, target: str) -> EmbeddingSetup | None:
-    """Return the maker of the vectors, `None` if none are requested.
-
-    Raises:
-        UsageError: The options make no sense, or the vectors have no place.
-    """
+    """Return the maker of the vectors, `None` if none are requested."""
     if not chosen.embed and chosen.embed_with is None:
         return None
     if not chosen.embed:
@@ -453,16 +449,7 @@ def watched_bundle(
 ) -> Iterator[Callable[[Assembly], None]]:
     """Report a build to OpenTelemetry, if *settings* enable that.
 
-    Yields:
-        A function that takes the build.
-
-    Args:
-        settings: The settings.
-        output: Reports that this cannot be done.
-        makes_index: Whether an index is made; a run that only compares is not reported.
-
-    Raises:
-        UsageError: A setting makes no sense.
+    It yields a function that takes the build; a run that makes no index is not reported.
     """
     factory = ServiceFactory(settings)
     if makes_index:
