@@ -8,7 +8,7 @@ from typing import Any
 from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.open_bundle import open_engine, read_settings
 from mcpg.cli.output import Output
-from mcpg.cli.parameters import FILTERS
+from mcpg.cli.parameters import EXPLAIN, SEARCH
 from mcpg.cli.render import RecordListing, listing_text, markdown, text
 from mcpg.cli.terminal import json_text, standard_input
 from mcpg.engine import Engine
@@ -36,7 +36,7 @@ TOOL = "tool"
 """The kind of tools, which have commands without this module."""
 
 _LONGEST_QUERY = 1024 * 1024
-_FLAGS = {one.name: one.flags[0] for one in FILTERS}
+_FLAGS = {one.name: one.flags[0].partition("/")[0] for one in (*EXPLAIN, *SEARCH) if one.flags}
 
 _SHARED = {"query", "bundle", "limit", "form", "lexicon", "related"}
 
@@ -70,10 +70,11 @@ def answer_items(
 ) -> int:
     """List the items of a *kind*, or those that fit *query*, in one of the forms of lists."""
     for name in (name for name, value in others.items() if value):
-        flag = _FLAGS.get(name, f"--{name.replace('_', '-')}")
-        message = f"{flag} is only for tools"
+        message = f"{_FLAGS[name]} is only for tools"
         raise UsageError(message, place="--kind", remedy="leave one of them out")
     form, limit = given["form"], given["limit"]
+    if limit is not None and limit < 1:
+        raise UsageError(f"the limit is {limit}", place="--limit", remedy="use 1 or more")
     engine = open_engine(read_settings(bundle=given["bundle"]), output)
     search = find_kind(engine, kind)
     if query:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -154,8 +155,8 @@ def parse_argument(schema: JsonObject, name: str, text: str) -> JsonValue:
     It stays a text if the schema names texts among the types. If it does not, or names no type, the
     text is read as JSON if it is JSON. A value that the schema accepts wins over a refused value.
     """
-    try:
-        value: JsonValue = json.loads(text)
+    try:  # `int` refuses NaN and infinities, which are not JSON
+        value: JsonValue = json.loads(text, parse_constant=int, parse_float=_read_finite)
     except (ValueError, RecursionError):
         return text
     from mcpg.gateway.validation import check_arguments  # noqa: PLC0415 - needs the MCP extra
@@ -171,6 +172,12 @@ def parse_argument(schema: JsonObject, name: str, text: str) -> JsonValue:
 
     first, second = (text, value) if _names_texts(member, schema) else (value, text)
     return second if not is_valid(first) and is_valid(second) else first
+
+
+def _read_finite(text: str) -> float:
+    if math.isinf(float(text)):
+        raise ValueError("too large for a number")
+    return float(text)
 
 
 def _names_texts(member: JsonValue, root: JsonObject) -> bool:

@@ -46,8 +46,12 @@ INPUTS: dict[str, JsonObject] = {name: one["input"] for name, one in _META.items
 """The arguments of each meta-tool."""
 
 DEFAULTS: dict[str, JsonObject] = {
-    tool: {name: one["default"] for name, one in schema["properties"].items() if "default" in one}
-    for tool, schema in INPUTS.items()
+    tool: {
+        name: argument["default"]
+        for name, argument in one["input"]["properties"].items()
+        if "default" in argument
+    }
+    for tool, one in _META.items()
 }
 """The defaults of the arguments of each meta-tool."""
 

@@ -116,11 +116,14 @@ class GatewayServer:
         self._announced: Directory | None = None
         self._dropped: list[Diagnostic] = []
         self._session = uuid4().hex
-        self.sdk = _AnnouncingServer(
+        self.sdk = self._make_sdk()
+
+    def _make_sdk(self) -> _AnnouncingServer:
+        sdk = _AnnouncingServer(
             NAME,
             version=__version__,
             title="Tool gateway",
-            instructions=instructions(self._catalogue.known.context, serving.expose),
+            instructions=instructions(self._catalogue.known.context, self._serving.expose),
             on_list_tools=self._list,
             on_call_tool=cast("Any", self._call),
             on_subscriptions_listen=self._clients.listen,
@@ -128,17 +131,18 @@ class GatewayServer:
                 self._catalogue.known.listing.input_schema(name)
             ),
         )
-        if gateway.primitives.servers:
-            self._handlers.register(self.sdk)
-        self.sdk.find_extensions = self._handlers.find_extensions
+        if self._gateway.primitives.servers:
+            self._handlers.register(sdk)
+        sdk.find_extensions = self._handlers.find_extensions
         for method, handler in (
             ("notifications/initialized", self._handle_initialized),
             ("notifications/roots/list_changed", self._roots_changed),
         ):
-            self.sdk.add_notification_handler(method, types.NotificationParams, handler)
-        self.sdk.middleware += [self._meet, pass_unaltered]
-        if serving.log is not None:
-            self.sdk.middleware.append(self._log_request)
+            sdk.add_notification_handler(method, types.NotificationParams, handler)
+        sdk.middleware += [self._meet, pass_unaltered]
+        if self._serving.log is not None:
+            sdk.middleware.append(self._log_request)
+        return sdk
 
     def narrow(self, *views: View) -> GatewayServer:
         """Return a server of the part of the gateway that all *views* show."""
