@@ -228,10 +228,15 @@ class GraphSearcher:
         """Answer *request*; a failure of an endpoint is a diagnostic.
 
         Raises:
-            UsageError: The limit is less than 1, or a federated search is to use distances.
+            UsageError: The limit is less than 1, the mode is unknown, or a federated search is to
+                use distances.
         """
         if request.limit < 1:
             raise UsageError("the limit is less than 1", remedy="use a limit of at least 1")
+        if request.mode not in [*Mode]:
+            message = f"no mode is called {request.mode!r}"
+            raise UsageError(message, remedy=f"use {', '.join(Mode)}")
+        request = replace(request, mode=Mode(request.mode))
         if request.is_federated:
             return self._search_federated(request)
         if request.mode is Mode.TOKEN_DISTANCE:
