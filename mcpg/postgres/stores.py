@@ -154,7 +154,8 @@ with clock as (
 ), surplus as (
   select kind, key from cache order by used desc, kind, key offset %(most)s
 ), stale as (
-  select kind, key from cache, clock where now >= least(sleeps, dies)
+  select kind, key from cache, clock
+  where now >= least(sleeps, dies) or now < used -- the clock was set back
 ), chosen as (
   select kind, key from cache
   where (kind, key) in (select * from surplus union select * from stale)

@@ -128,6 +128,22 @@ def test_nothing_is_overwritten(
     assert (folder / name).read_text("utf-8") != "# mine\n"
 
 
+def test_a_run_after_a_killed_one_finishes_its_work(
+    folder: Path, home: Path, run: Callable[..., Run]
+) -> None:
+    """A configuration file that the killed run wrote, and nobody edited, is no obstacle."""
+    write(home / CLAUDE, pages=program("pages"))
+    assert run("init", "-q").code == 0
+    whole = files_below(folder)
+    for name in ("graph.mdld", "graph.mdld.idx"):
+        (folder / name).unlink()
+    assert run("init", "-q").code == 0
+    assert files_below(folder).keys() == whole.keys()
+    (folder / "graph.mdld").unlink()
+    (folder / "mcpg.toml").write_text("# mine\n", "utf-8")
+    assert run("init", "-q").code == 2
+
+
 def test_files_of_the_working_folder_are_used_on_request(
     folder: Path, home: Path, run: Callable[..., Run]
 ) -> None:
