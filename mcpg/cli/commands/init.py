@@ -324,8 +324,8 @@ def _writing_configuration(found: _FoundSources, *, force: bool) -> Iterator[Non
         if not (force or is_same) and exists(name):
             remedy = "use `mcpg bundle` and `mcpg search`, another folder, or --force"
             raise OutputError("exists already, and is not overwritten", place=name, remedy=remedy)
+    atomic_write(target, data)
     try:
-        atomic_write(target, data)
         yield
     except BaseException:
         if before is None:
