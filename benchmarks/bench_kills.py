@@ -1,6 +1,6 @@
 """Kills of everything that writes files, each followed by a run that must find nothing amiss.
 
-    python benchmarks/bench_kills.py [--kills 500] [--seed 0] [WRITER ...]
+    python benchmarks/bench_kills.py [--kills 104] [--seed 0] [WRITER ...]
 
 Every other kill comes at a file operation, drawn from those of a whole run, and the others at a
 moment, drawn from its duration. The run after it must succeed and leave what a run leaves that was
@@ -505,7 +505,7 @@ def run(total: int, seed: int, names: list[str]) -> bool:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("writers", nargs="*", metavar="WRITER", help="only these")
-    parser.add_argument("--kills", type=int, default=500, metavar="N")
+    parser.add_argument("--kills", type=int, default=104, metavar="N")
     parser.add_argument("--seed", type=int, default=0, metavar="N")
     given = parser.parse_args()
     sys.exit(0 if run(given.kills, given.seed, given.writers) else 1)

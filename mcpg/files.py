@@ -96,22 +96,28 @@ def temporary_folder(parent: Path | str) -> Iterator[Path]:
     A folder that a killed process left is removed by `remove_leftovers`.
 
     Raises:
-        OSError: It cannot be made.
+        OutputError: It cannot be made.
     """
-    remove_leftovers(parent)
-    while True:
-        folder = temporary_name(parent)
-        folder.mkdir(0o700)
-        handle = os.open(folder, os.O_RDONLY) if _HAS_LOCKS else None
-        if handle is None or (_lock(handle) is not False and folder.exists()):
-            break
-        os.close(handle)  # as in `new_file`
+    with _convert_to_output_error(parent):
+        remove_leftovers(parent)
+        folder, handle = _make_folder(parent)
     try:
         yield folder
     finally:
         remove_folder(folder)
         if handle is not None:
             os.close(handle)
+
+
+def _make_folder(parent: Path | str) -> tuple[Path, int | None]:
+    """Make a temporary folder, and return its path and a handle of it that locks it."""
+    while True:
+        folder = temporary_name(parent)
+        folder.mkdir(0o700)
+        handle = os.open(folder, os.O_RDONLY) if _HAS_LOCKS else None
+        if handle is None or (_lock(handle) is not False and folder.exists()):
+            return folder, handle
+        os.close(handle)  # as in `new_file`
 
 
 def remove_folder(folder: Path | str) -> None:

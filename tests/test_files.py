@@ -367,6 +367,14 @@ def test_a_temporary_folder_stays_while_it_is_used(tmp_path: Path) -> None:
     assert names_in(tmp_path) == []
 
 
+def test_a_temporary_folder_that_cannot_be_made(tmp_path: Path) -> None:
+    """The error names the place."""
+    (tmp_path / "file").touch()
+    with pytest.raises(OutputError) as caught, temporary_folder(tmp_path / "file"):
+        pass
+    assert caught.value.place == str(tmp_path / "file")
+
+
 def test_a_use_in_the_future_is_no_use(tmp_path: Path) -> None:
     """A file from before the clock was set back is not the last used one of a cache."""
     now = time.time()

@@ -102,7 +102,7 @@ class CacheEntry:
 
     def keep_store(self, data: bytes, note: Any) -> None:
         """Make a store of *data*, in Turtle, and keep it with *note*, a JSON value."""
-        with suppress(OSError):
+        with suppress(McpgError, OSError):
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with temporary_folder(self.path.parent) as work:
                 store = pyoxigraph.Store(work / _DATA)
