@@ -95,8 +95,19 @@ def invoke(
         server_timeout=server_timeout,
         allow_private=allow_private,
     )
+    given = _read_arguments(arguments), _split_pairs(arg or ())
+    how = {"timeout": timeout, "include_disabled": include_disabled}
+    return _report(_call(wanted, tool, given, how, output), form, output)
+
+
+def _call(
+    wanted: GatewayRequest,
+    tool: str,
+    given: tuple[JsonObject, Mapping[str, str]],
+    how: Mapping[str, Any],
+    output: Output,
+) -> CallResult:
     settings = read_settings()
-    given, pairs = _read_arguments(arguments), _split_pairs(arg or ())
     try:
         import anyio  # noqa: PLC0415 - an extra
 
@@ -106,8 +117,11 @@ def invoke(
             f"nothing can be invoked without the MCP SDK: {missing.name} is not installed",
             remedy=install_command("mcp"),
         ) from None
-    how = {"timeout": timeout, "include_disabled": include_disabled}
-    invoked: CallResult = anyio.run(_run, gateway, tool, given, pairs, how, output)
+    return anyio.run(_run, gateway, tool, *given, how, output)
+
+
+def _report(invoked: CallResult, form: OutputFormat, output: Output) -> int:
+    """Show the result, and return the exit code of the command."""
     if form is OutputFormat.JSON:
         output.json(invoked.to_dict())
     else:
