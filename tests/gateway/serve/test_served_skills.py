@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import pytest
 from conformance import served as serving_http
+from forking import forked
 from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
 from pydantic import RootModel
@@ -50,7 +51,7 @@ class Result(RootModel[dict[str, Any]]):
 def shop(name: str = "shop", paths: str = "refunds", **env: str) -> ServerSource:
     """A server with the skills at *paths*."""
     env = {"NAME": name, "PATHS": paths, **env}
-    server = StdioServer(f"mcp.json: {name}", name, sys.executable, (str(PROGRAM),), env)
+    server = StdioServer(f"mcp.json: {name}", name, sys.executable, forked(PROGRAM), env)
     return ServerSource(name, server)
 
 
