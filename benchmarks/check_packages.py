@@ -101,7 +101,9 @@ def run(command: Sequence[str | Path], folder: Path, umask: int = 0o022) -> str:
     )
     if done.returncode:
         words = " ".join(map(str, command))[:200]
-        raise Failure("\n".join([words, *(done.stdout + done.stderr).splitlines()[-30:]]))
+        lines = (done.stdout + done.stderr).splitlines()
+        kept = [line for line in lines if not line.startswith("WARNING")]
+        raise Failure("\n".join([words, *kept[-30:]]))
     return done.stdout
 
 
@@ -162,7 +164,7 @@ def measure(python: Path, folder: Path) -> tuple[float, float]:
     kept = [
         file for file in files if not re.match(r"pip\b", file.relative_to(where.strip()).parts[0])
     ]
-    timer = f"import time; s=time.perf_counter(); {IMPORTED}; print(time.perf_counter()-s)"
+    timer = f"import time; {IMPORTED}; print(time.process_time())"
     times = sorted(float(run([python, "-c", timer], folder)) for _ in range(9))
     return sum(file.stat().st_size for file in kept) / 1e6, times[4] * 1e3
 

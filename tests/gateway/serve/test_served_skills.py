@@ -335,6 +335,7 @@ async def test_a_change_is_announced() -> None:
     """A change of skills is one of resources, which the protocol has a notification for."""
     async with served(shop()) as (client, gateway):
         assert len(await list_skills(client)) == 1
+        assert len((await client.list_resources()).resources) == 1
         async with client.listen(resources_list_changed=True) as changes:
             await gateway.invoke("publish_shop")
             with anyio.fail_after(60):
