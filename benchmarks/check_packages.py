@@ -8,8 +8,8 @@ default the Python that runs the script) in a new environment for each case: mcp
 with each extra alone, and with all of them; at the newest versions of the dependencies, and at the
 lowest that `pyproject.toml` allows. A case imports each module of its part, runs commands, and runs
 the tests of its part; `--whole` also runs all tests with all extras. Tests run beside the wheel's
-modules, never beside those of the checkout. The exit code is 1 if a case fails, and its output is
-printed below the table.
+modules, never beside those of the checkout. The exit code is 1 if a case fails; standard error has
+its output.
 
 The lowest versions are installed only with Pythons that have wheels of them: an installer chooses
 newer versions for newer Pythons. Other Pythons are found by their path, such as `python3.14`.
@@ -209,7 +209,7 @@ def list_cases(only: Sequence[str], *, whole: bool) -> Iterator[Case]:
 
 
 def main() -> int:
-    """Print a table for each Python, then what failed."""
+    """Print a table for each Python, and what fails."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--python", action="append", help="a Python to check the wheel with")
     parser.add_argument("--only", action="append", default=[], help="a case, such as mcp-lowest")
@@ -228,9 +228,9 @@ def main() -> int:
                 except Failure as failure:
                     failures.append(f"{version}, {case}: {failure}")
                     print(f"| {case} | | | FAILED |", flush=True)
+                    print(failures[-1], file=sys.stderr, flush=True)
                 shutil.rmtree(folder)
             print()
-    print("\n\n".join(failures))
     return bool(failures)
 
 
