@@ -225,7 +225,7 @@ class StageDetails:
                         "matched": repair.word,
                         "term": index.term(repair.term),
                         "kind": repair.kind,
-                        "tools": len(index.postings(repair.term)[0]),
+                        "tools": index.count_holders(repair.term),
                         "most": share * impact * credit * repair.similarity,
                     }
                 )
