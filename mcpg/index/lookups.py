@@ -191,7 +191,8 @@ class Grams:
         number = self.number(gram)
         if number == len(self._grams) or self._grams[number] != gram:
             raise StaleIndexError("it lacks a 3-gram of its tools")
-        return self._holders[number]
+        found: int = self._holders[number]
+        return found
 
     def of_tools(self, rows: Sequence[Sequence[int]], norms: Sequence[float]) -> Grams:
         """Return the same 3-grams for other tools, by their *rows* and *norms*."""

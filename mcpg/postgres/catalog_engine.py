@@ -136,7 +136,7 @@ class PublishedEngine(Engine):
         """
         self._database = database
         self._cache_dir = cache_dir
-        self._breaker: CircuitBreaker[str] = CircuitBreaker(clock, SOURCE_RESET_SECONDS)
+        self._breaker: CircuitBreaker[PostgresError] = CircuitBreaker(clock, SOURCE_RESET_SECONDS)
         self._snapshot = self._open_newest()
         super().__init__(self._snapshot.vocabulary, services=services, limit=limit)
 
@@ -232,21 +232,21 @@ class PublishedEngine(Engine):
         If the database fails, these are tools that were read before.
         """
         request = self._read_request(query, options)
-        reason = self._breaker.reason
-        if reason is None:
+        failure = self._breaker.reason
+        if failure is None:
             try:
                 return self._prepare_from(self._snapshot, request)
             except PostgresError as fault:
-                reason = str(fault)
+                failure = fault
             try:
                 newest = PublishedCatalog.newest(self._database)
                 if newest.number != self._snapshot.catalog.number:
                     self._snapshot = self._open_newest()
                     return self._prepare_from(self._snapshot, request)
             except PostgresError as fault:
-                reason = str(fault)
-            self._breaker.open(reason)
-        return self._prepare_without(reason)
+                failure = fault
+            self._breaker.open(failure)
+        return self._prepare_without(failure)
 
     def _read_request(self, query: str | None, options: Mapping[str, Any]) -> Request:
         names = ("strategy", "include_disabled", "lexicon", "read_only")
@@ -286,14 +286,14 @@ class PublishedEngine(Engine):
         read = snapshot.read((*numbers, *named, *pinned, *some))
         return self._make_engine(snapshot, lookup, read)
 
-    def _prepare_without(self, reason: str) -> _Prepared:
+    def _prepare_without(self, failure: PostgresError) -> _Prepared:
         """Return an engine of the tools that were read before, the last ones first."""
         snapshot = self._snapshot
         recent = snapshot.recent()
         if not recent:
-            raise PostgresError(reason, place=self._database.address)
+            raise failure
         message = (
-            f"the database failed: {reason}; searched the "
+            f"the database failed: {failure}; searched the "
             f"{format_count(len(recent), 'tool')} that this process used last"
         )
         noticed = (warning(Code.CANDIDATES_FAILED, message),)
