@@ -238,11 +238,25 @@ class LookupIndex(CatalogIndex):
 
 
 class PartialTool(NamedTuple):
-    """A tool for a `CandidateIndex`: its number in the catalog, its document, and its words."""
+    """A tool for a `CandidateIndex`.
+
+    Attributes:
+        number: Its number in the catalog.
+        meaning: The vector of its meaning.
+    """
 
     number: int
     document: ToolDocument
     words: DocumentTerms
+    meaning: bytes
+
+    @classmethod
+    def of(cls, number: int, document: ToolDocument, words: DocumentTerms) -> PartialTool:
+        """Return the tool of a *document* with these *words*."""
+        meanings = MeaningCollector()
+        meanings.add(words)
+        (section,) = meanings.sections()
+        return cls(number, document, words, b"".join(iter_pieces(section.data)))
 
 
 class CandidateIndex(CatalogIndex):
@@ -286,11 +300,10 @@ class CandidateIndex(CatalogIndex):
         yield from rows_sections("categories.tools", self._list_categories(plain))
         yield array_section("tools.place", "I", range(len(plain)))
         yield Section("tools.operation", "B", b"".join(bytes(one.words.operation) for one in tools))
-        grams, meanings = GramCollector(), MeaningCollector()
+        yield Section("tools.meaning", "B", b"".join(one.meaning for one in tools))
+        grams = GramCollector()
         for one in tools:
             grams.add(one.words.described)
-            meanings.add(one.words)
-        yield from meanings.sections()
         yield from self._number_grams(grams.sections(whole.size, whole.gram_frequency))
         yield from self._number_terms(InvertedFile((one.words for one in tools), whole))
 

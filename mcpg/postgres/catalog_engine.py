@@ -86,7 +86,7 @@ class _Snapshot:
         rows = [_rename(row, self.vocabulary) for row in self.catalog.read_tools(missing)]
         words = analyse_documents((row.document for row in rows), NO_BUILD_CACHE)
         for row, counted in zip(rows, words, strict=True):
-            known[row.number] = _Kept(PartialTool(row.number, row.document, counted), row.links)
+            known[row.number] = _Kept(PartialTool.of(row.number, row.document, counted), row.links)
         with self._lock:
             for number, kept in known.items():
                 self._kept[number] = kept

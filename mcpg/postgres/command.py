@@ -26,7 +26,7 @@ from mcpg.index.recipe import FIELDS
 from mcpg.plugins.hooks import ServiceRequest
 from mcpg.search.results import NONE
 from mcpg.show.json import diagnostics_json
-from mcpg.values import format_count
+from mcpg.values import JsonObject, format_count
 
 if TYPE_CHECKING:
     from mcpg.postgres import (
@@ -221,7 +221,7 @@ def _publish_whole(
         found = publish_catalog(database, [engine.index for engine in engines], keep)
     diagnostics = [one for engine in engines for one in engine.diagnostics]
     if form is OutputFormat.JSON:
-        facts = {"tools": found.tools, "parts": found.parts, "written": found.written}
+        facts: JsonObject = {"tools": found.tools, "parts": found.parts, "written": found.written}
         facts |= {"database": database.address, "diagnostics": diagnostics_json(diagnostics)}
         output.json({"schema": "mcpg/publish-whole/1", **facts})
     else:
