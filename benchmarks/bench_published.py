@@ -1,7 +1,7 @@
 """A catalog in PostgreSQL, searched by a process that has no bundle and no index.
 
     python benchmarks/bench_published.py --keep DIR [--size 100000] [--made 2] [--parts 10]
-    python benchmarks/bench_published.py --keep DIR --judged graph.mdld --whole whole.mdld --sets DIR
+    python benchmarks/bench_published.py --keep DIR --judged judged.mdld --sets DIR [--whole ...]
 
 DIR has the parts that bench_parts.py built (`--keep`). `--made` of them are published as a user
 would; the others, up to `--parts`, are copies of these within the database, whose search takes as
@@ -25,7 +25,6 @@ import resource
 import sys
 import tempfile
 import time
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -76,7 +75,7 @@ def copy_part(database: Database, number: int) -> None:
         for table in catalogs.TABLES:
             names = {"parent": sql.Identifier(table), "table": sql.Identifier(f"{table}_{made}")}
             fields = {"number": sql.Literal(made), **names}
-            connection.execute(sql.SQL(catalogs._LIKE).format(**names))
+            connection.execute(sql.SQL(catalogs.LIKE).format(**names))
             columns = "select column_name from information_schema.columns where table_name = %s "
             found = connection.execute(columns + "order by ordinal_position", [table]).fetchall()
             listed = sql.SQL(", ").join(
@@ -88,7 +87,7 @@ def copy_part(database: Database, number: int) -> None:
             connection.execute(
                 sql.SQL(insert).format(listed=listed, one=sql.Literal(number), **fields)
             )
-            for statement in (catalogs._CHECK, *catalogs._INDEXES[table], catalogs._ATTACH):
+            for statement in (catalogs.CHECK, *catalogs.INDEXES[table], catalogs.ATTACH):
                 connection.execute(sql.SQL(statement).format(**fields))
 
     database.run(copy)
@@ -104,7 +103,7 @@ def announce(database: Database, indexes: Sequence[Index], count: int) -> float:
     seconds = time.process_time() - start
     sizes = list(map(len, among))
     values = (f"{count}", sum(sizes), numbers, sizes, data)
-    database.run(lambda one: one.execute(catalogs._ANNOUNCE, values, binary=True))
+    database.run(lambda one: one.execute(catalogs.ANNOUNCE, values, binary=True))
     return seconds
 
 
@@ -115,7 +114,7 @@ class Stages:
         self.seconds = 0.0
         for name in ("_analyse", "_look_up", "retrieve_for_each"):
             setattr(catalog_engine, name, self._timed(getattr(catalog_engine, name)))
-        snapshot = catalog_engine._Snapshot
+        snapshot = catalog_engine.Snapshot
         snapshot.read = self._timed(snapshot.read)
 
     def _timed(self, action: Callable[..., Any]) -> Callable[..., Any]:
@@ -259,7 +258,7 @@ def main() -> None:
                 ]
                 held = list(map(len, among))
                 values = ("judged", sum(held), numbers, held, merge_vocabulary(among))
-                database.run(lambda one: one.execute(catalogs._ANNOUNCE, values, binary=True))
+                database.run(lambda one: one.execute(catalogs.ANNOUNCE, values, binary=True))
             engines = {"published": lambda query: published.search(query).matches}
             published = PublishedEngine(database)
             if given.whole:

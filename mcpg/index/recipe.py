@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from mcpg import __version__
 
-RULES = 276947621
+RULES = 3613040577
 """Checksum of the modules and tables that decide the content of an index.
 
 Reading them takes longer than a search, so the number is written here. `tests/index/test_rules.py`

@@ -67,7 +67,7 @@ class _Kept(NamedTuple):
     links: tuple[int, ...]
 
 
-class _Snapshot:
+class Snapshot:
     """One published catalog: its vocabulary, and the tools that were read last."""
 
     def __init__(self, catalog: PublishedCatalog, vocabulary: Vocabulary) -> None:
@@ -197,7 +197,7 @@ class PublishedEngine(Engine):
             remedy="name the bundle that has the tools, such as --bundle graph.mdld",
         )
 
-    def _open_newest(self) -> _Snapshot:
+    def _open_newest(self) -> Snapshot:
         catalog = PublishedCatalog.newest(self._database)
         try:
             vocabulary = self._open_vocabulary(catalog)
@@ -207,7 +207,7 @@ class PublishedEngine(Engine):
                 place=self._database.address,
                 remedy="publish it again with `mcpg publish --whole`",
             ) from fault
-        return _Snapshot(catalog, vocabulary)
+        return Snapshot(catalog, vocabulary)
 
     def _open_vocabulary(self, catalog: PublishedCatalog) -> Vocabulary:
         """Return the vocabulary, from the cache folder if it is there.
@@ -266,7 +266,7 @@ class PublishedEngine(Engine):
             self._refuse("a list of all tools")
         return request
 
-    def _prepare_from(self, snapshot: _Snapshot, request: Request) -> _Prepared:
+    def _prepare_from(self, snapshot: Snapshot, request: Request) -> _Prepared:
         lookup = LookupIndex(snapshot.vocabulary)
         analysis = _analyse(request, lookup, snapshot.catalog)
         excluded = frozenset[int]() if request.include_disabled else snapshot.disabled
@@ -301,7 +301,7 @@ class PublishedEngine(Engine):
 
     def _make_engine(
         self,
-        snapshot: _Snapshot,
+        snapshot: Snapshot,
         lookup: LookupIndex,
         read: Sequence[_Kept],
         noticed: tuple[Diagnostic, ...] = (),
@@ -328,7 +328,7 @@ class _Prepared(NamedTuple):
 
     engine: Engine
     index: CandidateIndex  # type: ignore[assignment]  # no one looks an item up by `tuple.index`
-    snapshot: _Snapshot
+    snapshot: Snapshot
     lookup: LookupIndex
     read: Sequence[_Kept]
     noticed: tuple[Diagnostic, ...]

@@ -8,12 +8,12 @@ shares those that are the same, so only changed bundles are written.
 from __future__ import annotations
 
 import hashlib
-import zlib
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, chain
 from typing import Any, LiteralString, NamedTuple
+from zlib import crc32
 
 import numpy as np
 from psycopg import sql
@@ -21,7 +21,13 @@ from psycopg import sql
 from mcpg.documents.model import ToolDocument, decode_record
 from mcpg.errors import PostgresError, UsageError
 from mcpg.index import Index
-from mcpg.index.layout import NO_KEY, NONE
+from mcpg.index.layout import (
+    NO_KEY,
+    NONE,
+    StaleIndexError,
+    compress_record,
+    decompress_record,
+)
 from mcpg.index.partial import Answer
 from mcpg.postgres.connection import Connection, Database, building
 from mcpg.postgres.vocabulary import merge_vocabulary
@@ -29,20 +35,26 @@ from mcpg.postgres.vocabulary import merge_vocabulary
 TABLES = ("part_tools", "part_terms", "part_names")
 
 _BUILD = "catalogs"
+_CHECKSUM_SIZE = 4
+_DAMAGE = (StaleIndexError, ValueError, TypeError, KeyError, AttributeError, RecursionError)
 
 
 class Publication(NamedTuple):
     """The result of `publish_catalog`.
 
     Attributes:
+        digest: The SHA-256 of the catalog's vocabulary, in hexadecimal.
         parts: The number of parts.
         written: The number of those that were not there yet.
         tools: The number of tools of all parts.
+        is_new: Whether another catalog was the newest before.
     """
 
+    digest: str
     parts: int
     written: int
     tools: int
+    is_new: bool
 
 
 def publish_catalog(database: Database, indexes: Sequence[Index], keep: int = 1) -> Publication:
@@ -67,13 +79,15 @@ def publish_catalog(database: Database, indexes: Sequence[Index], keep: int = 1)
             known[key] = _write_part(database, key, index)
         numbers = [known[key] for key in keys]
         newest = database.run(lambda one: one.execute(_NEWEST_PARTS).fetchone())
-        if newest is None or newest[0] != numbers:
+        is_new = newest is None or newest[0] != numbers
+        digest = "" if newest is None else newest[1]
+        if is_new:
             vocabulary = merge_vocabulary(indexes)
             digest = hashlib.sha256(vocabulary).hexdigest()
             values = (digest, total, numbers, list(map(len, indexes)), vocabulary)
-            database.run(lambda one: one.execute(_ANNOUNCE, values, binary=True))
+            database.run(lambda one: one.execute(ANNOUNCE, values, binary=True))
         database.run(lambda one: _drop_old(one, keep))
-    return Publication(len(keys), len(written), total)
+    return Publication(digest, len(keys), len(written), total, is_new)
 
 
 def _identify_part(index: Index) -> str:
@@ -95,14 +109,14 @@ def _write_part(database: Database, key: str, index: Index) -> int:
         rows = (iter_tools(index), iter_terms(index), iter_names(index))
         for table, types, content in zip(TABLES, _TYPES, rows, strict=True):
             names = {"parent": sql.Identifier(table), "table": sql.Identifier(f"{table}_{number}")}
-            connection.execute(sql.SQL(_LIKE).format(**names))
+            connection.execute(sql.SQL(LIKE).format(**names))
             query = sql.SQL("copy {table} from stdin (format binary)").format(**names)
             with connection.cursor().copy(query) as copy:
                 copy.set_types(types)
                 for row in content:
                     copy.write_row((number, *row))
             # The constraint spares a scan when the partition is attached.
-            for statement in (_CHECK, *_INDEXES[table], _ATTACH, "analyze {table}"):
+            for statement in (CHECK, *INDEXES[table], ATTACH, "analyze {table}"):
                 connection.execute(sql.SQL(statement).format(number=sql.Literal(number), **names))
         return int(number)
 
@@ -123,7 +137,7 @@ def iter_tools(index: Index) -> Iterator[tuple[object, ...]]:
             flags[tool],
             index.is_enabled(tool),
             [-1 if target == NONE else target for target in index.targets(tool)],
-            zlib.compress(index.read_record(tool), 1),
+            _pack_record(index.read_record(tool)),
         )
 
 
@@ -144,6 +158,15 @@ def iter_names(index: Index) -> Iterator[tuple[object, ...]]:
             found.setdefault(text, set()).update(rows[number])
     for text, tools in found.items():
         yield _encode(text), sorted(tools)
+
+
+def _pack_record(record: bytes) -> bytes:
+    return compress_record(record, b"") + crc32(record).to_bytes(_CHECKSUM_SIZE)
+
+
+def _unpack_record(data: bytes) -> bytes:
+    checksum = int.from_bytes(data[-_CHECKSUM_SIZE:])
+    return decompress_record(data[:-_CHECKSUM_SIZE], b"", checksum)
 
 
 def _encode(text: str) -> bytes:
@@ -215,8 +238,10 @@ class PublishedCatalog:
     def read_vocabulary(self) -> bytes:
         """Return the file of the vocabulary."""
         query = "select vocabulary from catalogs where number = %s"
-        (found,) = self._ask(query, [self.number])
-        return bytes(found[0])
+        rows = self._ask(query, [self.number])
+        if not rows:
+            raise self._broken("another one took its place")
+        return bytes(rows[0][0])
 
     def list_disabled(self) -> frozenset[int]:
         """Return the tools that are not offered by default."""
@@ -278,8 +303,8 @@ class PublishedCatalog:
         found = []
         for part, tool, links, record in self._ask(_TOOLS, given):
             try:
-                document, _ = decode_record(zlib.decompress(record))
-            except (zlib.error, ValueError, TypeError, KeyError, AttributeError) as fault:
+                document, _ = decode_record(_unpack_record(record))
+            except _DAMAGE as fault:
                 raise self._broken(
                     f"tool {tool} of part {part} is damaged",
                     f"drop the table part_tools_{part} and publish again",
@@ -313,13 +338,13 @@ class PublishedCatalog:
         return self.database.run(ask, attempts=2)
 
 
-_NEWEST_PARTS: LiteralString = "select parts from catalogs order by number desc limit 1"
+_NEWEST_PARTS: LiteralString = "select parts, digest from catalogs order by number desc limit 1"
 _NEWEST: LiteralString = (
     "select number, digest, parts, sizes from catalogs order by number desc limit 1"
 )
 _ADD_PART: LiteralString = "insert into parts (key, tools) values (%s, %s) returning number"
 _FORGET_PART: LiteralString = "delete from parts where key = %s"
-_ANNOUNCE: LiteralString = """
+ANNOUNCE: LiteralString = """
 insert into catalogs (digest, tools, parts, sizes, vocabulary)
 values (%s, %s, %s::int[], %s::int[], %s)
 """
@@ -332,16 +357,16 @@ delete from parts one where not exists (select from catalogs c where one.number 
 returning one.number
 """
 
-_LIKE: LiteralString = "create table {table} (like {parent} including storage)"
-_CHECK: LiteralString = "alter table {table} add check (part = {number})"
-_ATTACH: LiteralString = "alter table {parent} attach partition {table} for values in ({number})"
+LIKE: LiteralString = "create table {table} (like {parent} including storage)"
+CHECK: LiteralString = "alter table {table} add check (part = {number})"
+ATTACH: LiteralString = "alter table {parent} attach partition {table} for values in ({number})"
 _TYPES = (
     ("int4", "int4", "bytea", "bytea[]", "int2", "bool", "int4[]", "bytea"),
     ("int4", "bytea", "int2", "bytea", "bytea"),
     ("int4", "bytea", "int4[]"),
 )
 # Indexes come last, for they are made faster at once.
-_INDEXES: Mapping[str, tuple[LiteralString, ...]] = {
+INDEXES: Mapping[str, tuple[LiteralString, ...]] = {
     "part_tools": (
         "alter table {table} add primary key (part, tool)",
         "create index on {table} (source)",

@@ -26,7 +26,7 @@ from mcpg.index.recipe import FIELDS
 from mcpg.plugins.hooks import ServiceRequest
 from mcpg.search.results import NONE
 from mcpg.show.json import diagnostics_json
-from mcpg.values import JsonObject, format_count
+from mcpg.values import format_count
 
 if TYPE_CHECKING:
     from mcpg.postgres import (
@@ -157,7 +157,7 @@ Whole = Annotated[
     bool,
     typer.Option(
         "--whole",
-        help="Publish all of one or more bundles, for searches without them: -b postgres:",
+        help="Publish one or more bundles whole, for searches without them: -b postgres:",
     ),
 ]
 
@@ -175,9 +175,9 @@ def publish(
     whole: Whole = False,
     form: options.Format = OutputFormat.TEXT,
 ) -> int:
-    """Write a bundle to the database in MCPG_POSTGRES, for searches from there.
+    """Write a bundle to PostgreSQL, for searches from there.
 
-    Searches with --candidates postgres use its words and vectors, which come from
+    Searches with --candidates postgres use the database in MCPG_POSTGRES. Vectors come from
     `mcpg bundle --embed`. With --whole, searches of -b postgres: need no bundle.
     """
     settings = read_settings(bundle=bundle)
@@ -221,9 +221,19 @@ def _publish_whole(
         found = publish_catalog(database, [engine.index for engine in engines], keep)
     diagnostics = [one for engine in engines for one in engine.diagnostics]
     if form is OutputFormat.JSON:
-        facts: JsonObject = {"tools": found.tools, "parts": found.parts, "written": found.written}
-        facts |= {"database": database.address, "diagnostics": diagnostics_json(diagnostics)}
-        output.json({"schema": "mcpg/publish-whole/1", **facts})
+        output.json(
+            {
+                "schema": "mcpg/publish/1",
+                "published": found.is_new,
+                "tools": found.tools,
+                "parts": found.parts,
+                "writtenParts": found.written,
+                "key": found.digest,
+                "fingerprint": None,
+                "database": database.address,
+                "diagnostics": diagnostics_json(diagnostics),
+            }
+        )
     else:
         output.note_opening(diagnostics)
         tools, parts = format_count(found.tools, "tool"), format_count(found.parts, "part")

@@ -125,7 +125,7 @@ def test_a_whole_catalog_is_searched_without_a_bundle(
     own = run("search", "shipmnt status", "--format", "json")
     assert run("publish", "--whole").out.startswith("published ")
     again = run("publish", "--whole", "--format", "json").json
-    assert (again["parts"], again["written"]) == (1, 0)
+    assert (again["parts"], again["writtenParts"], again["published"]) == (1, 0, False)
     graph.unlink()
     found = run("search", "shipmnt status", "-b", "postgres:", "--format", "json")
     assert found.code == 0
