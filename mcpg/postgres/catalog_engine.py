@@ -34,11 +34,11 @@ from mcpg.search.results import (
     DEFAULT_LIMIT,
     EngineServices,
     Match,
+    SearchRequest,
     SearchResult,
     check_request,
     check_texts,
 )
-from mcpg.search.results import SearchRequest as Request
 from mcpg.search.retrieval import depth, retrieve_for_each, widen_analysis
 from mcpg.text import join_words
 from mcpg.values import format_count
@@ -248,11 +248,11 @@ class PublishedEngine(Engine):
             self._breaker.open(failure)
         return self._prepare_without(failure)
 
-    def _read_request(self, query: str | None, options: Mapping[str, Any]) -> Request:
+    def _read_request(self, query: str | None, options: Mapping[str, Any]) -> SearchRequest:
         names = ("strategy", "include_disabled", "lexicon", "read_only")
         given = {name: options[name] for name in names if name in options}
         limit = options.get("limit")
-        asked = Request(
+        asked = SearchRequest(
             "",
             "",
             self.limit if limit is None else limit,
@@ -266,7 +266,7 @@ class PublishedEngine(Engine):
             self._refuse("a list of all tools")
         return request
 
-    def _prepare_from(self, snapshot: Snapshot, request: Request) -> _Prepared:
+    def _prepare_from(self, snapshot: Snapshot, request: SearchRequest) -> _Prepared:
         lookup = LookupIndex(snapshot.vocabulary)
         analysis = _analyse(request, lookup, snapshot.catalog)
         excluded = frozenset[int]() if request.include_disabled else snapshot.disabled
@@ -342,7 +342,7 @@ def _check_vocabulary(data: Buffer) -> Vocabulary:
     return vocabulary
 
 
-def _analyse(request: Request, lookup: LookupIndex, catalog: PublishedCatalog) -> Analysis:
+def _analyse(request: SearchRequest, lookup: LookupIndex, catalog: PublishedCatalog) -> Analysis:
     """Analyze the query, and look up the rare terms and the names that this takes."""
     keys, rounds = _name_keys(request), _MOST_ROUNDS
     while True:
@@ -364,7 +364,7 @@ def _analyse(request: Request, lookup: LookupIndex, catalog: PublishedCatalog) -
             lookup.learn_names(catalog.find_names(lookup.lacking_names))
 
 
-def _name_keys(request: Request) -> list[str]:
+def _name_keys(request: SearchRequest) -> list[str]:
     """Return the joined names of the tools in use that *request* names."""
     names = (*request.context_tools, *request.context.split()[:_MOST_NAMED])
     return [join_words(name.rpartition("::")[2]) for name in names]

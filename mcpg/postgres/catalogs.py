@@ -295,6 +295,8 @@ class PublishedCatalog:
         Raises:
             PostgresError: A tool is missing, or is damaged.
         """
+        if not numbers:
+            return []
         starts = [*accumulate(self.sizes, initial=0)]
         places = np.searchsorted(starts, list(numbers), "right") - 1
         parts = [self.parts[place] for place in places]

@@ -251,6 +251,15 @@ def test_a_lost_database_is_reported(parts: tuple[Path, Path]) -> None:
     database.close()
 
 
+def test_a_standby_is_searched(postgres: str, database: Database, parts: tuple[Path, Path]) -> None:
+    """A search writes nothing."""
+    publish(database, *parts)
+    with Database(f"{postgres} options='-c default_transaction_read_only=on'") as standby:
+        found = PublishedEngine(standby).search("refund a payment")
+    assert found.matches[0].tool_id == "refund_issue"
+    assert not found.diagnostics
+
+
 def test_the_vocabulary_is_cached(
     database: Database, parts: tuple[Path, Path], tmp_path: Path
 ) -> None:
