@@ -19,7 +19,7 @@ from typing import NamedTuple, TypeAlias
 from mcpg.catalog.model import Tool
 from mcpg.documents.model import ToolDocument, encode_record
 from mcpg.index.compile import related_sections, tool_sections
-from mcpg.index.document_terms import DocumentTerms, GramCollector, MeaningCollector
+from mcpg.index.document_terms import DocumentTerms, GramCollector
 from mcpg.index.layout import ABSENT, SECTIONS, STEM, Buffer
 from mcpg.index.reader import Index
 from mcpg.index.tables import Section, array_section, iter_pieces, rows_sections
@@ -249,14 +249,6 @@ class PartialTool(NamedTuple):
     document: ToolDocument
     words: DocumentTerms
     meaning: bytes
-
-    @classmethod
-    def of(cls, number: int, document: ToolDocument, words: DocumentTerms) -> PartialTool:
-        """Return the tool of a *document* with these *words*."""
-        meanings = MeaningCollector()
-        meanings.add(words)
-        (section,) = meanings.sections()
-        return cls(number, document, words, b"".join(iter_pieces(section.data)))
 
 
 class CandidateIndex(CatalogIndex):

@@ -46,7 +46,7 @@ from mcpg.values import format_count
 if TYPE_CHECKING:
     from mcpg.search.trace import Explanation
 
-MOST_POSTINGS = 1_000_000
+MOST_POSTINGS = 250_000
 """Postings that a search reads: the lists of its rarest words, as far as they go."""
 
 MOST_KEPT = 1_024
@@ -86,7 +86,8 @@ class Snapshot:
         rows = [_rename(row, self.vocabulary) for row in self.catalog.read_tools(missing)]
         words = analyse_documents((row.document for row in rows), NO_BUILD_CACHE)
         for row, counted in zip(rows, words, strict=True):
-            known[row.number] = _Kept(PartialTool.of(row.number, row.document, counted), row.links)
+            tool = PartialTool(row.number, row.document, counted, row.meaning)
+            known[row.number] = _Kept(tool, row.links)
         with self._lock:
             for number, kept in known.items():
                 self._kept[number] = kept

@@ -137,6 +137,7 @@ def iter_tools(index: Index) -> Iterator[tuple[object, ...]]:
             flags[tool],
             index.is_enabled(tool),
             [-1 if target == NONE else target for target in index.targets(tool)],
+            bytes(index.read_meanings([tool])[0]),
             _pack_record(index.read_record(tool)),
         )
 
@@ -187,10 +188,12 @@ class CatalogRow(NamedTuple):
 
     Attributes:
         links: For each link of the document, the number of the tool that it leads to, or -1.
+        meaning: The vector of its meaning.
     """
 
     number: int
     links: tuple[int, ...]
+    meaning: bytes
     document: ToolDocument
 
 
@@ -303,7 +306,7 @@ class PublishedCatalog:
         tools = [number - starts[place] for number, place in zip(numbers, places, strict=True)]
         given = {"parts": parts, "tools": tools, "among": sorted(set(parts))}
         found = []
-        for part, tool, links, record in self._ask(_TOOLS, given):
+        for part, tool, links, meaning, record in self._ask(_TOOLS, given):
             try:
                 document, _ = decode_record(_unpack_record(record))
             except _DAMAGE as fault:
@@ -313,7 +316,7 @@ class PublishedCatalog:
                 ) from fault
             start = self.starts[part]
             targets = [-1 if link < 0 else start + link for link in links]
-            found.append(CatalogRow(start + tool, tuple(targets), document))
+            found.append(CatalogRow(start + tool, tuple(targets), bytes(meaning), document))
         if len(found) < len(numbers):
             raise self._broken(f"{len(numbers) - len(found)} tools are missing")
         return found
@@ -363,7 +366,7 @@ LIKE: LiteralString = "create table {table} (like {parent} including storage)"
 CHECK: LiteralString = "alter table {table} add check (part = {number})"
 ATTACH: LiteralString = "alter table {parent} attach partition {table} for values in ({number})"
 _TYPES = (
-    ("int4", "int4", "bytea", "bytea[]", "int2", "bool", "int4[]", "bytea"),
+    ("int4", "int4", "bytea", "bytea[]", "int2", "bool", "int4[]", "bytea", "bytea"),
     ("int4", "bytea", "int2", "bytea", "bytea"),
     ("int4", "bytea", "int4[]"),
 )
@@ -400,7 +403,7 @@ where part = any(%(parts)s::int[])
 group by part
 """
 _TOOLS: LiteralString = """
-select part, tool, links, record from part_tools
+select part, tool, links, meaning, record from part_tools
 join unnest(%(parts)s::int[], %(tools)s::int[]) asked (part, tool) using (part, tool)
 where part = any(%(among)s::int[])
 """

@@ -97,6 +97,7 @@ STEPS = (
       read_only smallint not null,
       enabled boolean not null,
       links int[] not null,
+      meaning bytea not null,
       record bytea not null
     ) partition by list (part);
     create table part_terms (
