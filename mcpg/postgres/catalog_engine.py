@@ -269,23 +269,10 @@ class PublishedEngine(Engine):
 
     def _prepare_from(self, snapshot: Snapshot, request: SearchRequest) -> _Prepared:
         lookup = LookupIndex(snapshot.vocabulary)
-        analysis = _analyse(request, lookup, snapshot.catalog)
-        excluded = frozenset[int]() if request.include_disabled else snapshot.disabled
-        passing = None
-        if request.is_filtered:
-            passing = snapshot.catalog.list_passing(
-                request.sources, request.categories, read_only=request.read_only
-            )
-        widened = widen_analysis(analysis)
-        _look_up(widened, lookup, snapshot.catalog)
-        size = depth(request.limit) + _FURTHER
-        numbers = retrieve_for_each(widened, lookup, excluded=excluded, size=size, among=passing)
-        named = sorted(named_exactly(analysis, lookup))[:_MOST_NAMED]
-        pinned = [one for key in _name_keys(request) for one in lookup.exact(key)][:_MOST_NAMED]
-        # Without any tool, a search would not say that nothing matches.
-        some = () if numbers or named else islice(range(1) if passing is None else passing, 1)
-        read = snapshot.read((*numbers, *named, *pinned, *some))
-        return self._make_engine(snapshot, lookup, read)
+        try:
+            return self._make_engine(snapshot, lookup, _choose(snapshot, request, lookup))
+        except (StaleIndexError, ValueError) as fault:
+            raise snapshot.catalog.report_damage(str(fault)) from fault
 
     def _prepare_without(self, failure: PostgresError) -> _Prepared:
         """Return an engine of the tools that were read before, the last ones first."""
@@ -341,6 +328,31 @@ def _check_vocabulary(data: Buffer) -> Vocabulary:
     if vocabulary.header.recipe != hash_recipe(b""):
         raise StaleIndexError("another version of mcpg published it")
     return vocabulary
+
+
+def _choose(snapshot: Snapshot, request: SearchRequest, lookup: LookupIndex) -> list[_Kept]:
+    """Return the tools that may answer *request*, and those that it names.
+
+    Raises:
+        PostgresError: The database failed.
+        StaleIndexError, ValueError: Postings in it are damaged.
+    """
+    catalog = snapshot.catalog
+    analysis = _analyse(request, lookup, catalog)
+    excluded = frozenset[int]() if request.include_disabled else snapshot.disabled
+    passing = None
+    if request.is_filtered:
+        conditions = request.sources, request.categories
+        passing = catalog.list_passing(*conditions, read_only=request.read_only)
+    widened = widen_analysis(analysis)
+    _look_up(widened, lookup, catalog)
+    size = depth(request.limit) + _FURTHER
+    numbers = retrieve_for_each(widened, lookup, excluded=excluded, size=size, among=passing)
+    named = sorted(named_exactly(analysis, lookup))[:_MOST_NAMED]
+    pinned = [one for key in _name_keys(request) for one in lookup.exact(key)][:_MOST_NAMED]
+    # Without any tool, a search would not say that nothing matches.
+    some = () if numbers or named else islice(range(1) if passing is None else passing, 1)
+    return snapshot.read((*numbers, *named, *pinned, *some))
 
 
 def _analyse(request: SearchRequest, lookup: LookupIndex, catalog: PublishedCatalog) -> Analysis:

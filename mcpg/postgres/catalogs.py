@@ -31,6 +31,7 @@ from mcpg.index.layout import (
 from mcpg.index.partial import Answer
 from mcpg.postgres.connection import Connection, Database, building
 from mcpg.postgres.vocabulary import merge_vocabulary
+from mcpg.text.meaning import DIMENSIONS
 
 TABLES = ("part_tools", "part_terms", "part_names")
 
@@ -243,7 +244,7 @@ class PublishedCatalog:
         query = "select vocabulary from catalogs where number = %s"
         rows = self._ask(query, [self.number])
         if not rows:
-            raise self._broken("another one took its place")
+            raise self.report_damage("another one took its place")
         return bytes(rows[0][0])
 
     def list_disabled(self) -> frozenset[int]:
@@ -262,12 +263,15 @@ class PublishedCatalog:
         }
 
     def _join(self, rows: list[tuple[int, int, bytes, bytes]]) -> Answer:
-        starts, kind = self.starts, 0
+        starts, sizes, kind = self.starts, dict(zip(self.parts, self.sizes, strict=True)), 0
         rows.sort(key=lambda row: starts[row[0]])
         tools, impacts = [], []
         for part, of_part, numbers, steps in rows:
             kind |= of_part
-            tools.append(np.frombuffer(numbers, np.uint32) + np.uint32(starts[part]))
+            held = np.frombuffer(numbers, np.uint32)
+            if 2 * len(steps) != len(numbers) or held.max(initial=0) >= sizes[part]:
+                raise self.report_damage(f"postings of part {part} are damaged")
+            tools.append(held + np.uint32(starts[part]))
             impacts.append(np.frombuffer(steps, np.uint16))
         return Answer(kind, (np.concatenate(tools).data, np.concatenate(impacts).data))
 
@@ -309,8 +313,10 @@ class PublishedCatalog:
         for part, tool, links, meaning, record in self._ask(_TOOLS, given):
             try:
                 document, _ = decode_record(_unpack_record(record))
+                if len(meaning) != DIMENSIONS:
+                    raise ValueError("its meaning has another length")
             except _DAMAGE as fault:
-                raise self._broken(
+                raise self.report_damage(
                     f"tool {tool} of part {part} is damaged",
                     f"drop the table part_tools_{part} and publish again",
                 ) from fault
@@ -318,10 +324,10 @@ class PublishedCatalog:
             targets = [-1 if link < 0 else start + link for link in links]
             found.append(CatalogRow(start + tool, tuple(targets), bytes(meaning), document))
         if len(found) < len(numbers):
-            raise self._broken(f"{len(numbers) - len(found)} tools are missing")
+            raise self.report_damage(f"{len(numbers) - len(found)} tools are missing")
         return found
 
-    def _broken(
+    def report_damage(
         self, message: str, remedy: str = "publish it again with `mcpg publish --whole`"
     ) -> PostgresError:
         message = f"the published catalog is incomplete: {message}"
@@ -337,7 +343,7 @@ class PublishedCatalog:
         def ask(connection: Connection) -> list[tuple[Any, ...]]:
             (count,) = connection.execute(_COMPLETE, [list(self.parts)]).fetchone() or (0,)
             if count < len(self.parts):
-                raise self._broken(f"{len(self.parts) - count} parts are missing")
+                raise self.report_damage(f"{len(self.parts) - count} parts are missing")
             return connection.execute(query, given, binary=True).fetchall()
 
         return self.database.run(ask, attempts=2)
