@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
+import sys
 import warnings
-from collections.abc import Collection, Iterable, Mapping
-from functools import cache
-from typing import Any, TypeAlias
+from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import cache, wraps
+from types import MappingProxyType
+from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
 JsonObject: TypeAlias = "dict[str, JsonValue]"
+Given = ParamSpec("Given")
+Answer = TypeVar("Answer")
 
 DECIMALS = 9
 """Scores are compared with so many decimals, so that the order of their sums changes no rank."""
@@ -21,6 +25,11 @@ TIME_DECIMALS = 3
 """Decimals of times in milliseconds."""
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n\s*\n")  # noqa: RUF001 - the signs are Chinese
+_FULL_WIDTH = ("。", "！", "？")  # noqa: RUF001 - as above
+# Single letters with stops, such as e.g., and short words without a vowel, such as vs.
+_ABBREVIATION = (
+    r"\b(?:(?:[^\W\d_]\.){2,}|[^\W\d_aeiouyAEIOUY][b-df-hj-np-tv-xz]{1,2}\.)\Z"  # compiled late
+)
 _SHORTEST = 3
 
 _SCALE = 10.0**DECIMALS
@@ -30,6 +39,38 @@ _WITHOUT_FRACTIONS = 1.5 * 2.0**52
 _GREATEST_SCALED = 2.0**43
 # Closer to the middle of two whole numbers, the rounding error of the product could decide.
 _CLEAR = 0.499
+
+
+def rename_arguments(
+    names: Mapping[str, str], numbers: Mapping[str, str] = MappingProxyType({})
+) -> Callable[[Callable[Given, Answer]], Callable[Given, Answer]]:
+    """Have a function accept the former *names* of arguments, with a warning.
+
+    Names in *numbers* are former only with a whole number as value.
+    """
+
+    def decorate(function: Callable[Given, Answer]) -> Callable[Given, Answer]:
+        @wraps(function)
+        def call(*given: Given.args, **named: Given.kwargs) -> Answer:
+            for old, new in (*numbers.items(), *names.items()):
+                if old in named and (old in names or isinstance(named[old], int)):
+                    message = f"the argument {old} is now {new}"
+                    warnings.warn(message, DeprecationWarning, stacklevel=2)
+                    named[new] = named.pop(old)
+            return function(*given, **named)
+
+        return call
+
+    return decorate
+
+
+def find_former(module: str, names: Mapping[str, str], name: str) -> Any:
+    """Return the value of a *module* with the former *name*, with a warning."""
+    if name not in names:
+        raise AttributeError(f"module {module!r} has no attribute {name!r}")
+    message = f"{module}.{name} is now {names[name]}"
+    warnings.warn(message, DeprecationWarning, stacklevel=3)
+    return getattr(sys.modules[module], names[name])
 
 
 def former_name(old: str, new: str) -> property:
@@ -54,13 +95,23 @@ def split_sentences(text: str) -> list[str]:
 
 
 def first_sentence(text: str) -> str:
-    """Return the opening of *text* up to a sentence end, of three words or more."""
-    found = ""
-    for sentence in split_sentences(text):
-        found = f"{found} {sentence}".strip()
-        if len(found.split()) >= _SHORTEST:
-            break
-    return found
+    """Return the opening of *text* up to a sentence end, of three words or more.
+
+    A sign that ends a sentence is in the opening; one in code or in an abbreviation is not an end.
+    """
+    for end in _SENTENCE_END.finditer(text):
+        found = text[: end.start()].strip()
+        is_ended = end[0].count("\n") > 1 or _ends_sentence(found, text[end.end() : end.end() + 1])
+        if is_ended and (len(found.split()) >= _SHORTEST or found.endswith(_FULL_WIDTH)):
+            return found
+    return text.strip()
+
+
+def _ends_sentence(found: str, following: str) -> bool:
+    if found.endswith(_FULL_WIDTH):
+        return True
+    is_abbreviated = re.search(_ABBREVIATION, found) is not None
+    return not (following.islower() or is_abbreviated or found.count("`") % 2)
 
 
 def join_choices(names: Iterable[str]) -> str:
