@@ -9,7 +9,7 @@ import pgserver
 import pytest
 
 import mcpg
-from mcpg.bundle import assemble, bundle_of, write_bundle
+from mcpg.bundle import assemble, build_bundle, write_bundle
 from mcpg.errors import UsageError
 from mcpg.postgres import Database, PostgresError, PublishedEngine, publish_catalog
 from mcpg.sources import read_sources
@@ -63,7 +63,7 @@ def make_bundle(folder: Path, name: str, tools: Sequence[dict[str, Any]]) -> Pat
     manifest = folder / f"{name}.json"
     manifest.write_text(json.dumps({"server": name, "tools": list(tools)}), encoding="utf-8")
     path = folder / f"{name}.mdld"
-    write_bundle(path, bundle_of(assemble(read_sources([manifest]))))
+    write_bundle(path, build_bundle(assemble(read_sources([manifest]))))
     return path
 
 
