@@ -39,7 +39,7 @@ demo: $(if $(wildcard $(READY)),,$(DEMO))  ## bundle examples/tools and answer a
 test: style  ## lint, types, and all tests
 	@$(MAKE) --no-print-directory --jobs 2 types tests
 
-# Half as long again; CI runs this one.
+# Takes about twice as long.
 coverage: style  ## the same, and at least 95 % of branches covered
 	@$(MAKE) --no-print-directory --jobs 2 types measured
 
