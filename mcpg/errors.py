@@ -86,11 +86,7 @@ def wrong_type(name: str, given: object, wanted: str, verb: str = "is of") -> Us
 
 
 def check_kind(name: str, given: object, kinds: tuple[type, ...]) -> None:
-    """Check that the argument *name* is of one of the *kinds*.
-
-    Raises:
-        UsageError: It is not.
-    """
+    """Raise a `UsageError` unless the argument *name* is of one of the *kinds*."""
     if not isinstance(given, kinds):
         names = ("None" if kind is type(None) else kind.__name__ for kind in kinds)
         raise wrong_type(name, given, " or ".join(names))

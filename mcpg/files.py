@@ -73,11 +73,7 @@ def atomic_write(
 
 
 def write_files(files: Mapping[Path, bytes]) -> None:
-    """Write each of *files* atomically, without waiting until the disk has it.
-
-    Raises:
-        OutputError: A file cannot be written; those before it are.
-    """
+    """Write each of *files* atomically, without waiting until the disk has it."""
     tidied: set[Path] = set()
     for path, data in files.items():
         with _convert_to_output_error(path):
@@ -184,13 +180,9 @@ def text_of_path(path: Path | str) -> str:
 
 
 def read_bytes(path: Path | str, limit: int) -> bytes:
-    """Read the file at *path*.
+    """Read the file at *path*, of at most *limit* bytes.
 
     A pipe without a writer is empty; the call does not wait for one.
-
-    Args:
-        path: The file to read.
-        limit: Maximum size in bytes.
 
     Raises:
         NotFoundError: The file does not exist.
@@ -318,14 +310,7 @@ def new_file(folder: Path, mode: int | None) -> tuple[Path, int]:
     """Make a temporary file in *folder*, and return its path and a handle of it.
 
     If the system can, it is locked until the handle is closed. If the process is killed, a later
-    write to the folder removes the file.
-
-    Args:
-        folder: The folder.
-        mode: The mode that the file will have; `None` for the mode of any new file.
-
-    Raises:
-        OSError: It cannot be made.
+    write to the folder removes the file. It has the *mode*, `None` for that of any new file.
     """
     flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     prefix, suffix = _TEMPORARY

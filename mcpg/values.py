@@ -128,10 +128,8 @@ def to_json(
     differs from this is merged in by the caller: `to_json(thing) | {"score": round(...)}` keeps the
     place of a member, and `{"schema": ...} | to_json(thing)` puts one first.
 
-    Args:
-        thing: An object of a dataclass or named tuple.
-        names: JSON names of members that are called otherwise, here and in values within.
-        without: Members of *thing* that are left out.
+    *names* are JSON names of members that are called otherwise, here and in values within; members
+    *without* are left out of *thing* itself.
     """
     known = names or {}
     return {

@@ -178,8 +178,10 @@ class ToolLookup(Generic[AnyTool]):
         keyed = zip(self.tools, self._keys, strict=True)
         return tuple(tool for tool, keys in keyed if any(map(matches, keys)))
 
-    def find_named(self, name: str) -> AnyTool:
+    def find_named(self, name: str, kind: str = "tool") -> AnyTool:
         """Return the tool that *name* means: an id, `source::name`, a raw name or a glob.
+
+        *kind* is the word for the items that are looked up as tools are.
 
         Raises:
             NotFoundError: No tool is called so, or several are.
@@ -187,13 +189,16 @@ class ToolLookup(Generic[AnyTool]):
         found = self.matching(name)
         if len(found) == 1:
             return found[0]
+        is_tool = kind == "tool"
         if found:
-            names = join_choices([tool.id for tool in found[:_NAMED]])
-            message = f"{name[:_SHOWN]!r} is the name of {len(found)} tools"
-            raise NotFoundError(message, remedy=f"use {names}")
+            some = found[:_NAMED]
+            names = [one.id if is_tool else f"{one.source_id}::{one.name}" for one in some]
+            message = f"{name[:_SHOWN]!r} is the name of {len(found)} {kind}s"
+            raise NotFoundError(message, remedy=f"use {join_choices(names)}")
         near = self.suggest(name)
-        advice = f"did you mean {join_choices(near)}?" if near else "see `mcpg list`"
-        raise NotFoundError(f"no tool is called {name[:_SHOWN]!r}", remedy=advice)
+        listing = "mcpg list" if is_tool else f"mcpg list --kind {kind}"
+        advice = f"did you mean {join_choices(near)}?" if near else f"see `{listing}`"
+        raise NotFoundError(f"no {kind} is called {name[:_SHOWN]!r}", remedy=advice)
 
     def suggest(self, reference: str) -> tuple[str, ...]:
         """Return up to three ids that *reference* may be a slip of, the likeliest first."""
@@ -560,11 +565,8 @@ def build_catalog(
 ) -> Catalog:
     """Make a catalog: drop repeats, assign ids, add hints, find the tools that rules relate.
 
-    Args:
-        tools: Tools in any order; their ids are ignored.
-        rules: Hints for them, which take precedence over the tools' own.
-        reserved: Ids that no tool may get, in any case.
-        earlier: Tools with their earlier ids, which they keep.
+    Hints of *rules* take precedence over the tools' own. No tool gets an id that is *reserved*, in
+    any case; the *earlier* tools keep their ids.
     """
     distinct, repeats = drop_repeats(tools)
     named, clashes = assign_ids(distinct, reserved, earlier)

@@ -241,16 +241,9 @@ def read_manifest(
     `{"functions": [...]}`; Gemini's `functionDeclarations`; a tool on its own. Messages of another
     kind in a recorded session are skipped.
 
-    Args:
-        text: The whole manifest.
-        place: Its file, for messages.
-        default_source: Source id of tools that have none.
-        source_id: Source id that overrides all others.
-        trust_hints: Whether lists of hints from a server count as the operator's.
-        is_response: Whether the manifest is the response of a server, not the operator's.
-
-    Raises:
-        SourceError: It is not JSON, has no list of tools, or the server answered with an error.
+    Tools without a source id get *default_source*; *source_id* overrides all others. With
+    *trust_hints*, lists of hints from a server count as the operator's, unless the manifest itself
+    *is_response* of a server.
     """
     noticed: list[Diagnostic] = []
     options = _ReadingOptions(default_source, source_id, trust_hints, is_response)
@@ -272,9 +265,6 @@ def parse_repaired(text: str, place: str, noticed: list[Diagnostic]) -> list[Jso
     """Parse JSON documents and make all text in them whole.
 
     *noticed* gets a diagnostic for keys that are repeated, and one for text that was not whole.
-
-    Raises:
-        SourceError: The text is not JSON.
     """
     repeated: set[str] = set()
     values = parse_json_documents(text, place, repeated)

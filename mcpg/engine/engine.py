@@ -74,14 +74,7 @@ class Engine:
         *,
         limit: int = DEFAULT_LIMIT,
     ) -> None:
-        """Make an engine.
-
-        Args:
-            index: The index to search.
-            diagnostics: Diagnostics of loading.
-            rebuild: Makes the index anew; one thread at a time calls it.
-            services: Services beside the index.
-            limit: Maximum number of matches of a search that sets none, at least 1.
+        """Make an engine; *rebuild* makes the index anew, called by one thread at a time.
 
         Raises:
             StaleIndexError: The index is damaged, as far as it is checked at once.
@@ -497,19 +490,9 @@ class Engine:
     ) -> Plan:
         """Plan calls of tools for *goal*, and the order in which they can run.
 
-        Args:
-            goal: The goal, in any words.
-            limit: Maximum number of tasks, including prerequisites, at least 1.
-            strategy: As for `search`.
-            context: As for `search`.
-            include_disabled: As for `search`.
-            fusion: As for `search`.
-            lexicon: As for `search`.
-            context_tools: As for `search`. These tools have run: they are not planned again, and
-                their results provide arguments.
-            sources: As for `search`. Prerequisites from other sources are not in the plan.
-            categories: As for `search`.
-            read_only: As for `search`.
+        The plan has at most *limit* tasks, including prerequisites. The tools *context_tools* have
+        run: they are not planned again, and their results provide arguments. Prerequisites from
+        other *sources* are not in the plan. All else is as for `search`.
 
         Raises:
             UsageError: As for `search`; or the goal is empty.
@@ -541,9 +524,8 @@ class Engine:
         Its matches are as after bundling again with a hints file, but edges between tools are not
         inferred anew. This engine does not change.
 
-        Args:
-            tool: An id, `source::name` or name.
-            hints: Hints to add: lists are joined, and single values replace others.
+        *tool* is an id, `source::name` or name. Lists of hints are joined, and single values
+        replace others.
 
         Raises:
             NotFoundError: No tool is called *tool*, or several are.

@@ -93,11 +93,7 @@ def read_skill(
     Hidden files and files compiled by Python are not part of a skill. Links to these or out of the
     folder, pipes, and files with names that are not UTF-8 are left out with a diagnostic.
 
-    Args:
-        folder: The folder that contains `SKILL.md`.
-        path: Path of the folder in its source.
-        source_id: The source that has it.
-        place: Name of the folder for messages.
+    *path* is the path of the folder in its source, *place* its name in messages.
 
     Raises:
         SourceError: `SKILL.md` is missing or cannot be read, its front matter is not valid, or the

@@ -316,12 +316,7 @@ def is_address(argument: str) -> bool:
 
 
 def server_at(argument: str, live: Live) -> Server:
-    """Read what `is_address` takes for a server; variables in headers are filled in.
-
-    Raises:
-        UsageError: The command or the address makes no sense.
-        SourceError: A header names a variable that is not set.
-    """
+    """Read what `is_address` takes for a server; variables in headers are filled in."""
     if argument.startswith(_STDIO_PREFIX):
         line = argument.removeprefix(_STDIO_PREFIX)
         try:
@@ -382,11 +377,7 @@ def is_client_configuration(text: str, place: str = "") -> bool:
 
 
 def names_servers(text: str, place: str) -> bool:
-    """Return whether a file has a member for servers, as the configuration of a client has.
-
-    Raises:
-        SourceError: It seems to have one, but it is broken.
-    """
+    """Return whether a file has a member for servers, as the configuration of a client has."""
     if not mentions_servers(text, place):
         return False
     value = parse_configuration(text, place, set())

@@ -192,9 +192,6 @@ def find_clients(
 
     Nothing is started or changed, and no value of a server's entry is kept. Inputs without a value
     do not exclude a server if the user *can* be asked for them later.
-
-    Raises:
-        SourceError: One of the files, which *are named* by the user, cannot be used.
     """
     found: list[FoundClient] = []
     broken: list[Diagnostic] = []

@@ -317,17 +317,9 @@ class CatalogPages:
 
 
 def read_catalog(text: str, place: str, *, path: str, source_id: str | None = None) -> CatalogPages:
-    """Read the servers of a catalog.
+    """Read the servers of a catalog, called *source_id*, else by the file at *path*.
 
-    Args:
-        text: The whole catalog.
-        place: Its file, for messages.
-        path: Path of the file, which names the catalog; a file of one server has its
-            name.
-        source_id: Name of the catalog instead of that.
-
-    Raises:
-        SourceError: It is not JSON, or lists no server.
+    A file of one server is called like the server.
     """
     noticed: list[Diagnostic] = []
     values = parse_repaired(text, place, noticed)

@@ -200,11 +200,7 @@ def kind_in_folder(name: str, text: str, place: str) -> FileKind | None:
 
 
 def kind_of_named(name: str, text: str, place: str) -> FileKind:
-    """Return the kind of a file that the user named.
-
-    Raises:
-        SourceError: It contains neither tools nor information about them.
-    """
+    """Return the kind of a file that the user named."""
     lower = name.casefold()
     if "\0" in text or not (text.strip() or _is_hints_name(lower)):
         message = "contains null characters, so it is not text" if "\0" in text else "is empty"
