@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
+import sys
 import warnings
-from collections.abc import Collection, Iterable, Mapping
-from functools import cache
-from typing import Any, TypeAlias
+from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import cache, wraps
+from types import MappingProxyType
+from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
 JsonObject: TypeAlias = "dict[str, JsonValue]"
+Given = ParamSpec("Given")
+Answer = TypeVar("Answer")
 
 DECIMALS = 9
 """Scores are compared with so many decimals, so that the order of their sums changes no rank."""
@@ -35,6 +39,38 @@ _WITHOUT_FRACTIONS = 1.5 * 2.0**52
 _GREATEST_SCALED = 2.0**43
 # Closer to the middle of two whole numbers, the rounding error of the product could decide.
 _CLEAR = 0.499
+
+
+def rename_arguments(
+    names: Mapping[str, str], numbers: Mapping[str, str] = MappingProxyType({})
+) -> Callable[[Callable[Given, Answer]], Callable[Given, Answer]]:
+    """Have a function accept the former *names* of arguments, with a warning.
+
+    Names in *numbers* are former only with a whole number as value.
+    """
+
+    def decorate(function: Callable[Given, Answer]) -> Callable[Given, Answer]:
+        @wraps(function)
+        def call(*given: Given.args, **named: Given.kwargs) -> Answer:
+            for old, new in (*numbers.items(), *names.items()):
+                if old in named and (old in names or isinstance(named[old], int)):
+                    message = f"the argument {old} is now {new}"
+                    warnings.warn(message, DeprecationWarning, stacklevel=2)
+                    named[new] = named.pop(old)
+            return function(*given, **named)
+
+        return call
+
+    return decorate
+
+
+def find_former(module: str, names: Mapping[str, str], name: str) -> Any:
+    """Return the value of a *module* with the former *name*, with a warning."""
+    if name not in names:
+        raise AttributeError(f"module {module!r} has no attribute {name!r}")
+    message = f"{module}.{name} is now {names[name]}"
+    warnings.warn(message, DeprecationWarning, stacklevel=3)
+    return getattr(sys.modules[module], names[name])
 
 
 def former_name(old: str, new: str) -> property:

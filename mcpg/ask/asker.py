@@ -562,12 +562,12 @@ def _check_request(
     check_text("intent", request.intent)
     check_flag("include_disabled", request.include_disabled)
     if not (text or "").strip():
-        raise UsageError("there is no question", remedy="ask about a tool, a field or a symbol")
+        raise UsageError("the question is empty", remedy="ask about a tool, a field or a symbol")
     check_limit(request.limit)
     ranking = request.ranking._replace(strategy=check_strategy(request.ranking.strategy))
     weights = ranking.words, ranking.vectors
     if not (min(weights) >= 0 < sum(weights) < inf):
-        message = f"{weights[0]:g} and {weights[1]:g} are no weights of words and vectors"
+        message = f"{weights[0]:g} and {weights[1]:g} are not weights of words and vectors"
         raise UsageError(message, remedy="use two numbers from 0 on, not both 0")
     if request.intent and request.intent not in INTENTS:
         message = f"no intent is called {request.intent[:40]!r}"

@@ -165,7 +165,7 @@ class _Facts:
             for word in told:
                 meant = find_kinds(stem(word))
                 if word not in _STOP_WORDS and meant & kinds:
-                    # A name with a clear verb outweighs the other words of a tool.
+                    # A name with a clear verb outweighs all other words of a tool.
                     is_clear = where == "its name" and meant <= kinds and share > 0
                     return max(share, _DOES if is_clear else 0.0), f"{where} has {word!r}"
         return share, hint

@@ -431,10 +431,10 @@ class ToolAnswers:
         for rank, (other, score) in enumerate(search(text, 2 * _MOST_SIMILAR)):
             if other != tool:
                 amount = _OF_TEXTS * (0.5 / (1 + rank) + 0.5 * score)
-                yield other, amount, "is found by the description of the other"
+                yield other, amount, "is found by the other tool's description"
         for link, other, kind, weight in index.edges(tool):
             if str(kind) == "related":
-                yield other, _OF_EDGES * weight, index.reason(link) or "is stated to be related"
+                yield other, _OF_EDGES * weight, index.reason(link) or "is related by its author"
         for other in self.mentioned_in(tool, document):
             yield other, _OF_DESCRIPTION, "the description names it"
 

@@ -395,7 +395,7 @@ class _Sources:
 
     @property
     def parts(self) -> tuple[object, ...]:
-        """All inputs of the pages, if there are no indexes."""
+        """All inputs of the pages, without indexes."""
         home = self.repository
         names = home.name, home.branch, text_of_path(home.root.name)
         return (*names, [*self.facts.items()], [*self.manifests.items()])
@@ -418,9 +418,7 @@ class _Sources:
 
 def _read_sources(place: Path, memo: BuildCache) -> _Sources:
     if not exists(place):
-        raise NotFoundError(
-            "there is no such folder or file", place=str(place), remedy="check the path"
-        )
+        raise NotFoundError("no such folder or file", place=str(place), remedy="check the path")
     here = place.resolve()
     repository = find_repository(here.parent if is_file(here) else here)
     indexes = _find_indexes(here, repository.root)

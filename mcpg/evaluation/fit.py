@@ -496,7 +496,7 @@ def weighted_calibration_error(
 ) -> float:
     """Return the expected calibration error of weighted samples.
 
-    The bins, in order of score, hold equal shares, and equal scores are in one bin; see
+    The bins, in order of score, have equal shares, and equal scores are in one bin; see
     `reliability_bins`.
     """
     total = fsum(shares)

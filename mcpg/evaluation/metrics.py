@@ -157,7 +157,7 @@ def precision_coverage(scored: Sequence[Scored]) -> tuple[CurvePoint, ...]:
     Thresholds that no score reaches are left out.
 
     Source: El-Yaniv, Wiener: On the foundations of noise-free selective classification. JMLR 11,
-    2010, where precision is 1 - risk.
+    2010; precision is 1 - risk.
     """
     points = []
     for threshold in (step / _CURVE_STEPS for step in range(_CURVE_STEPS + 1)):

@@ -93,7 +93,7 @@ def evaluate(  # noqa: PLR0913 - each is an option of a run
     limit: int = DEPTH,
     strategy: str = Strategy.GRAPH,
     fusion: str = "",
-    normalize: bool = False,
+    rewrite: bool = False,
     lexicon: bool = True,
     include_disabled: bool = False,
     catalog: Catalog | None = None,
@@ -112,7 +112,7 @@ def evaluate(  # noqa: PLR0913 - each is an option of a run
     resolved = resolve(judgements, catalog)
     depth = min(max(limit, DEPTH), MAX_LIMIT) if limit > 0 else limit
     off = [] if include_disabled else disabled_tools(judgements, resolved, catalog)
-    asked = {"limit": depth, "strategy": strategy, "fusion": fusion, "normalize": normalize}
+    asked = {"limit": depth, "strategy": strategy, "fusion": fusion, "rewrite": rewrite}
     asked |= {"lexicon": lexicon, "include_disabled": include_disabled}
     if resolved.queries:  # the first search of an engine pays for what all later share
         _search_for(resolved.queries[0], engine, asked)
@@ -123,7 +123,7 @@ def evaluate(  # noqa: PLR0913 - each is an option of a run
         tools=len(catalog.tools),
         strategy=check_strategy(strategy),
         fusion=check_fusion(fusion, check_strategy(strategy)),
-        normalize=normalize,
+        normalize=rewrite,
         lexicon=lexicon,
         limit=depth,
         outcomes=outcomes,

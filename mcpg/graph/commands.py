@@ -592,9 +592,7 @@ def export(
     """Write the graph of the tools, or a part of it, in a standard format."""
     chosen = format_for(target, form)
     if depth is not None and not around and query is None:
-        raise UsageError(
-            "there is no tool to begin with", place="--depth", remedy="add --around or --query"
-        )
+        raise UsageError("no tool to begin with", place="--depth", remedy="add --around or --query")
     if framed and chosen is not GraphFormat.JSON_LD:
         raise UsageError(
             f"the format {chosen} has no frames", place="--framed", remedy="add --format json-ld"

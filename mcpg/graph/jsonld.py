@@ -394,7 +394,7 @@ _SHOWN, _LONGEST_LABEL = 160, 1_000
 
 @dataclass(frozen=True, slots=True)
 class GraphDocuments:
-    """The content of a graph: the documents of its tools, then its pages, and what is left out."""
+    """The content of a graph: the documents of its tools, then its pages, and the omitted parts."""
 
     documents: tuple[ToolDocument, ...]
     diagnostics: tuple[Diagnostic, ...]

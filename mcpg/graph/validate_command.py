@@ -69,7 +69,7 @@ def validate(
     would refuse or misread something.
     """
     if not exists(file):
-        message = f"there is no bundle, folder or manifest called {file[:80]!r}"
+        message = f"no bundle, folder or manifest is called {file[:80]!r}"
         raise NotFoundError(message, place="FILE", remedy="check the path")
     if reader is None:
         return commands.validate(

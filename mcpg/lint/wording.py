@@ -69,7 +69,7 @@ def check_names(catalogue: LintContext) -> Iterator[Finding]:
             if rest and first.name != rest[0].name:
                 message = (
                     f"the names {first.name!r} and {rest[0].name!r}"
-                    " differ by case or separators alone"
+                    " differ only by case or separators"
                 )
                 others = tuple(RelatedTool(tool.id, "is written alike") for tool in rest)
                 yield make_finding(
@@ -77,7 +77,7 @@ def check_names(catalogue: LintContext) -> Iterator[Finding]:
                     first,
                     message,
                     "name",
-                    suggestion="rename one by what it does",
+                    suggestion="rename one by its effect",
                     others=others,
                 )
     for tool in catalogue.tools:
@@ -85,8 +85,8 @@ def check_names(catalogue: LintContext) -> Iterator[Finding]:
         if beginning is not None and beginning[0] not in _VAGUE:
             continue  # as nearly all; to cut identifiers takes long
         if _VAGUE.issuperset(split_words(_DIGITS.sub(" ", tool.name))):
-            advice = "name it by what it does, and on what: `invoice_search`"
-            message = f"the name {tool.name!r} tells nothing"
+            advice = "name its action and object: `invoice_search`"
+            message = f"the name {tool.name!r} is vague"
             yield make_finding("N104", tool, message, "name", suggestion=advice)
 
 
@@ -136,12 +136,12 @@ _FAULTS = {
     "D101": _Fault(
         "have no description",
         "{id!r} has no description",
-        "say what it does, on what, and when to use it",
+        "describe its effect, its object, and when to use it",
     ),
     "D102": _Fault(
         "have a description of hardly a word",
-        "the description of {id!r} has hardly a word that says what it does",
-        "say what it does, on what, and what it returns",
+        "the description of {id!r} has hardly a word about its effect",
+        "describe its effect, its object and its result",
     ),
     "D103": _Fault(
         "have a description that fits any tool",
@@ -150,7 +150,7 @@ _FAULTS = {
     ),
     "D109": _Fault(
         "have a description that repeats the name",
-        "the description of {id!r} says no more than its name",
+        "the description of {id!r} adds nothing to its name",
         "add what it returns, what it needs, or when to use it",
     ),
     "D104": _Fault(
@@ -221,7 +221,7 @@ def _find_repeated(catalogue: LintContext) -> Iterator[Finding]:
                 first,
                 f"{first.id!r} and {whose} have the same description",
                 "description",
-                suggestion="say in each what the others do not do",
+                suggestion="add the differences to the descriptions",
                 others=tuple(RelatedTool(tool.id, "has the same description") for tool in rest),
             )
 
@@ -411,9 +411,9 @@ def _find_lacks(parameter: Parameter, tool: Tool) -> Iterator[str]:
 # A description has the argument under `Args:`, as `:param name:`, or in a list.
 _TOLD = r"(?:\n|\bArgs:|\bParameters:|:param)[\s*`-]*{}[`*]*\s*(?:\([^)]*\)[*`]*\s*)?[:-].*"
 _LACKS = {
-    "P101": ("without a description", "say what it means and how it looks"),
-    "P102": ("without a type", "state its `type`"),
-    "P103": ("whose description repeats the name", "say what the name does not"),
+    "P101": ("without a description", "describe its meaning and form"),
+    "P102": ("without a type", "add its `type`"),
+    "P103": ("whose description repeats the name", "add the form of the value, or its effect"),
 }
 
 
@@ -425,7 +425,7 @@ _TAG = re.compile(
 _LINK = re.compile(r"\bhttps?://[^\s<>\"'`)\]]+", re.IGNORECASE)
 _KINDS = (
     ("D107", _TAG, "HTML", "write plain text or Markdown"),
-    ("D108", _LINK, "a link", "say what the page says; a model does not open it, or should not"),
+    ("D108", _LINK, "a link", "copy the important content of the page; models do not open it"),
 )
 
 
@@ -600,7 +600,7 @@ def _check_bounds(schema: dict[str, Any]) -> _Faults:
     try:
         re.compile(pattern)
     except (re.error, RecursionError, OverflowError):
-        yield "S106", ("pattern",), f"has a pattern that is no regular expression: {pattern[:40]!r}"
+        yield "S106", ("pattern",), f"has an invalid regular expression: {pattern[:40]!r}"
 
 
 def _leads(reference: str, root: dict[str, Any]) -> bool:

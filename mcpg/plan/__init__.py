@@ -39,7 +39,7 @@ class Dependency:
 
     Attributes:
         kind: `nextStep`, `provides` or `stage`.
-        origin: Where it comes from: `authored`, `observed`, `schema` or `inferred`.
+        origin: Its origin: `authored`, `observed`, `schema` or `inferred`.
         weight: Strength in (0, 1].
         mappings: The arguments that the first task provides to this one.
     """

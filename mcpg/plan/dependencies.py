@@ -332,6 +332,6 @@ def _iter_handle_links(
                 continue
             giver = min(givers, key=standing.__getitem__)
             weight = round(_BY_HANDLE * asked[profiles[giver].nouns[-1]], DECIMALS)
-            reason = f"the argument {argument!r} asks for what it is named after"
+            reason = f"the argument {argument!r} is named after the result"
             link = TaskLink(PROVIDES, _INFERRED, max(0.01, weight), reason, (("", argument),))
             yield (giver, tool), link

@@ -288,7 +288,7 @@ class PlanContext:
     def _weigh_stated(self, tool: int, given: frozenset[str]) -> dict[int, Needed]:
         """Return the tools that an author, a trace or a schema puts before *tool*, with chances.
 
-        The chance is 0 if both read, and *tool* requires nothing that the other does not.
+        The chance is 0 if both read, and *tool* has no requirement of its own.
         """
         goal = self.profile(tool)
         asked = {one.name for one in goal.required}

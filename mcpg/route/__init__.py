@@ -12,7 +12,7 @@ from itertools import chain
 from math import fsum, log, prod
 from pathlib import Path
 from threading import Lock
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 from weakref import WeakKeyDictionary
 
 from mcpg.catalog.model import Hints, Tier
@@ -36,9 +36,7 @@ from mcpg.search.results import (
 )
 from mcpg.text import fold
 from mcpg.text.markup import route_html
-from mcpg.values import DECIMALS, former_name, round_shown_score, score_text, to_json
-
-Answer = TypeVar("Answer")
+from mcpg.values import DECIMALS, Answer, former_name, round_shown_score, score_text, to_json
 
 READ_ONLY, WRITE, NONE = "read-only", "write", "none"
 

@@ -101,7 +101,7 @@ def best_documents(
     if index.is_compiled:
         list_of: _PostingsReader = get_postings(index).read
     else:
-        list_of = lambda term: [np.asarray(part) for part in index.postings(term)[:2]]  # noqa: E731 - beside the other
+        list_of = lambda term: [np.asarray(part) for part in index.postings(term)[:2]]  # noqa: E731 - as above
     columns = [_word_impacts(word, list_of, lists, index) for word in words]
     documents = _check_documents(np.concatenate([column.documents for column in columns]), index)
     lengths = [len(column.documents) for column in columns]

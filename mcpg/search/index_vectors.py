@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from mcpg.llm import Normalizer
+    from mcpg.llm import Rewriter
     from mcpg.vectors.build import BuiltVectors
     from mcpg.vectors.matrix import ToolVectors
 
@@ -68,16 +68,16 @@ def cached_query_vector(
     return made
 
 
-def cached_rewrite(cache: SearchCache | None, normalizer: Normalizer, query: str) -> str:
-    """Return the *query* rewritten by *normalizer*, unchecked, from *cache* if it has it."""
+def cached_rewrite(cache: SearchCache | None, rewriter: Rewriter, query: str) -> str:
+    """Return the *query* rewritten by *rewriter*, unchecked, from *cache* if it has it."""
     if cache is None:
-        return normalizer.rewrite(query)
-    key = make_key(QUERY, normalizer.fingerprint, query)
+        return rewriter.rewrite(query)
+    key = make_key(QUERY, rewriter.fingerprint, query)
     found = check_digest(cache.get(QUERY, key), key)
     with suppress(UnicodeDecodeError):
         if found is not None:
             return found.decode("utf-8", "surrogatepass")
-    made = normalizer.rewrite(query)
+    made = rewriter.rewrite(query)
     if made.strip():
         cache.put(QUERY, key, add_digest(made.encode("utf-8", "surrogatepass"), key))
     return made

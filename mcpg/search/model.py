@@ -1,4 +1,4 @@
-"""The fitted model: weights of the fused score, their calibration, and where both come from.
+"""The fitted model: weights of the fused score, their calibration, and the origin of both.
 
 An index contains the model that it was compiled with; the model of mcpg is a data file.
 """

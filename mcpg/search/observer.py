@@ -331,7 +331,7 @@ SEARCH = OperationKind(
         ),
         _seconds(
             "mcpg.search.graph.duration",
-            "How long the other stages of searches took",
+            "Duration of all other stages of searches",
             "graph_duration",
         ),
     ),

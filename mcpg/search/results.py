@@ -9,13 +9,13 @@ from mcpg.catalog.view import ToolView
 from mcpg.errors import Code, Diagnostic, UsageError, warning, wrong_type
 from mcpg.text.json_values import JsonObject
 from mcpg.text.spelling import suggest
-from mcpg.values import format_count, round_shown_score, score_text, to_json
+from mcpg.values import format_count, rename_arguments, round_shown_score, score_text, to_json
 
 if TYPE_CHECKING:
     from mcpg.catalog.api_tools import ApiName, ApiTools
     from mcpg.catalog.model import Tool
     from mcpg.embeddings.provider import EmbeddingProvider, EmbeddingStore
-    from mcpg.llm import Normalizer, Reranker
+    from mcpg.llm import Reranker, Rewriter
     from mcpg.search.caches import SearchCache
     from mcpg.search.observer import Observer
 
@@ -298,7 +298,7 @@ class SearchRequest(NamedTuple):
     min_score: float = 0.0
     abstain: bool = False
     fusion: FusionName = ""
-    normalize: bool = False
+    rewrite: bool = False
     lexicon: bool = True
     context_tools: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
@@ -327,7 +327,7 @@ def check_request(
     check_text("query", query)
     if not (context is None or isinstance(context, str | dict | list | tuple | int | float)):
         raise wrong_type("context", context, "text or a JSON value")
-    for name in ("include_disabled", "abstain", "normalize", "lexicon", "read_only"):
+    for name in ("include_disabled", "abstain", "rewrite", "lexicon", "read_only"):
         check_flag(name, getattr(asked, name))
     limit, min_score = check_limit(asked.limit), asked.min_score
     if isinstance(min_score, bool) or not isinstance(min_score, int | float):
@@ -468,7 +468,7 @@ class EngineServices(NamedTuple):
             first needs vectors.
         store: Stores vectors of tools between processes.
         vectors: The vectors of the tools, or the path of the bundle beside which they are.
-        normalizer: Rewrites queries in English.
+        rewriter: Rewrites queries in English.
         cache: Stores results of searches.
         candidates: Selects candidates, a `mcpg.engine.CandidateSource`.
         kept: The file in the user's cache folder that may also have the vectors, and receives new
@@ -480,13 +480,15 @@ class EngineServices(NamedTuple):
     embeddings: EmbeddingProvider | str | None = None
     store: EmbeddingStore | None = None
     vectors: Any = None
-    normalizer: Normalizer | None = None
+    rewriter: Rewriter | None = None
     cache: SearchCache | None = None
     candidates: Any = None
     kept: str | None = None
     observer: Observer | None = None
     reranker: Reranker | None = None
 
+
+EngineServices.__new__ = rename_arguments({"normalizer": "rewriter"})(EngineServices.__new__)  # type: ignore[method-assign]
 
 NONE = EngineServices()
 """No services, for searches only by the graph."""

@@ -1,4 +1,4 @@
-"""Desktop and editor clients: where their configurations are, and which servers these name."""
+"""Desktop and editor clients: the places of their configurations, and the servers in them."""
 
 from __future__ import annotations
 

@@ -204,7 +204,7 @@ _OF_PRIVATE = re.compile(r"(?=([eEfF][0-9A-Fa-f]{3}))")
 def mask_pairs(text: str) -> tuple[str, re.Pattern[str] | None]:
     """Return *text* with private characters instead of escaped pairs, and a pattern for them.
 
-    Everything else keeps its place. Only a parser knows which texts have escapes. A text that
+    Everything else keeps its place. Only a parser finds the texts with escapes. A text that
     contains each of the first 256 private characters, or its number, is returned unchanged.
     """
     if PAIR.search(text) is None:
@@ -226,7 +226,7 @@ _UNSPACED = re.compile(r"\s*([A-Za-z_][\w-]*):[^\s:/]")
 def _unspaced_key(text: str, line: int) -> tuple[str, int] | None:
     """Return the key before *line* without a space before its value, and its line.
 
-    Without a space, key and value are a text that continues on the next line, where the parser
+    Without a space, key and value are a text that continues on the next line, on which the parser
     fails.
     """
     lines = _LINE_END.split(text)

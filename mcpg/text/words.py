@@ -8,8 +8,8 @@ of stopwords-iso. The language of a text is the language with the Snowball list 
 counted in running words; only that language's list applies to it, so that *die* is a word in
 English and an article in German.
 
-A catalog cannot distinguish words that name an object from words of any request: "want" is as rare
-in it as "invoice". Background frequencies of the language can.
+A catalog cannot distinguish words that name an object from words of any request: "please" is as
+rare in it as "invoice". Background frequencies of the language can.
 
 Source: stop word profiles as language identification, Grefenstette, "Comparing two language
 identification schemes", JADT 1995.

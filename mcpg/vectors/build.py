@@ -381,7 +381,7 @@ class _EmbeddingRun:
         """Return the weighted means of the vectors of each tool's texts, scaled to length one."""
         given = [text for key in batch for text in self._texts[key].texts]
         once = {text: number for number, text in enumerate(dict.fromkeys(given))}
-        # A tool is embedded alone after a batch has failed, then text by text.
+        # A tool is embedded by itself after a batch has failed, then text by text.
         size = len(once) if len(batch) > 1 else 1
         rows = embed_texts(self._provider, list(once), batch=size)
         if self._dimensions not in (None, rows.shape[1]):

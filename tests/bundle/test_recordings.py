@@ -12,7 +12,7 @@ import dotnet
 import pytest
 from builders import make_tool
 
-from mcpg.bundle import assemble, bundle_of
+from mcpg.bundle import assemble, build_bundle
 from mcpg.bundle.codec import decode_bundle, encode_bundle
 from mcpg.catalog.model import SourceDocument
 from mcpg.documents.addresses import BASE_URI
@@ -71,7 +71,7 @@ def test_the_gateway_reads_every_edge_of_a_bundle_of_ours() -> None:
         SourceDocument(one.path, write_document(one), one.uri, one.path)
         for one in documents_with(edges)
     ]
-    bundle = bundle_of(assemble(SourceBatch(documents=tuple(texts))))
+    bundle = build_bundle(assemble(SourceBatch(documents=tuple(texts))))
     written = decode_bundle(encode_bundle(bundle), "graph.mdld.json").documents
     found = dotnet.relations(written)
     expected = {

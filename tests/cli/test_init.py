@@ -109,7 +109,7 @@ def test_without_a_query_tools_are_listed(home: Path, run: Callable[..., Run]) -
     assert done.code == 0
     _, *lines = done.out.splitlines()
     assert [line.split()[1] for line in lines] == ["tool_0", "tool_1", "tool_2"]
-    assert 'next: mcpg search "what you want to do"' in done.err
+    assert 'next: mcpg search "your task"' in done.err
 
 
 @pytest.mark.parametrize("name", ["mcpg.toml", "graph.mdld"])

@@ -186,7 +186,7 @@ def test_a_failing_source_and_secrets(
         ("", [], "no source is named"),
         ("sources = []", [], "no source is named"),
         ("[[sources]]\npath = 'a'\nenabled = false", [], "every source is disabled"),
-        ("[[sources]]\npath = 'a'", [], "mcpg.toml: a: there is no such file or folder"),
+        ("[[sources]]\npath = 'a'", [], "mcpg.toml: a: no such file or folder"),
         ("[[sources]]\npath = 'a'", ["--header", "A: b"], "exactly one server"),
         ("[[sources]]\npth = 'a'", [], "mcpg.toml:2: sources[0].pth: unknown key 'pth'"),
     ],

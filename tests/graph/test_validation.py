@@ -364,7 +364,7 @@ def test_an_import_of_what_is_given_is_met(tmp_path: Path) -> None:
         ("<https://x.example/shapes>", "reads nothing from the network"),
         ("<file://host.example/shapes.ttl>", "reads nothing from the network"),
         ("<urn:other>", "reads nothing from the network"),
-        ("<gone.ttl>", "there is no such file"),
+        ("<gone.ttl>", "no such file"),
         ("<.>", "is a folder"),
         ("<a%00b.ttl>", "not the address of a file"),
         ('"b.ttl"', "names no address"),

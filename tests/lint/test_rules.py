@@ -174,7 +174,7 @@ def test_confusable_tools_are_reported_with_words_that_separate(
     pair[0]["inputSchema"]["properties"]["trash"] = {"type": "boolean", "description": "Keep it."}
     (one,) = check({"shop.json": {"tools": [*sound(), *pair]}}, ["C101"]).findings
     assert {one.tool_id, one.others[0].tool_id} == {"file_remove", "disk_file"}
-    assert one.message.endswith("are hard to tell apart: all that differs is delete")
+    assert one.message.endswith("are hard to distinguish: all that differs is delete")
     opposites = [
         tool("alarm_enable", "Enable the alarm of a house."),
         tool("alarm_disable", "Disable the alarm of a house."),

@@ -40,7 +40,7 @@ from mcpg.plugins.hooks import DoctorCheck
 from mcpg.plugins.registry import load_reference, own_items, package_plugins
 from mcpg.show.blocks import CodeSpan, Column, Inline, Styled, Table
 from mcpg.sources import read_sources
-from mcpg.sources.client_config import DEFAULT_TIMEOUT, Live, StdioServer
+from mcpg.sources.client_config import DEFAULT_TIMEOUT, ServerAccess, StdioServer
 from mcpg.sources.live import query_each
 from mcpg.sources.model import ServerListing, SourceBatch
 from mcpg.sources.read import MODULE, REGISTERED, find_kind
@@ -57,7 +57,7 @@ MORE = "docs/how-to/live-servers.md"
 _STYLES = {Status.OK: "green", Status.NOTE: "yellow", Status.OFF: "dim", Status.FAILED: "red"}
 _TRIALS: dict[str, Callable[[Settings, ServiceFactory], Check] | None] = {
     "embeddings": trials.check_provider,
-    "normalization": trials.check_normalizer,
+    "query rewriting": trials.check_rewriter,
     "postgres": None,
     "store": trials.check_store,
     "search cache": trials.check_cache,
@@ -78,13 +78,13 @@ _SKIPPED = "they are not started: --no-sources"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DoctorOptions:
-    """What is checked."""
+    """Options of `mcpg doctor`."""
 
     sources: options.Sources = None
     bundle: options.BundlePaths = None
     strategy: options.StrategyName = None
     embed_with: options.EmbedWith = None
-    normalize: options.Normalize = None
+    rewrite: options.Rewrite = None
     no_sources: Annotated[bool, option("--no-sources", "Skip the sources.")] = False
     form: options.ListFormat = "text"
 
@@ -99,7 +99,7 @@ def run(output: Output, chosen: DoctorOptions) -> int:
         bundle=chosen.bundle,
         strategy=chosen.strategy,
         embed_with=chosen.embed_with,
-        normalize=chosen.normalize,
+        rewrite=chosen.rewrite,
     )
     with output.progress("checking"):
         starts = not chosen.no_sources
@@ -205,7 +205,7 @@ def _check_sources(settings: Settings, named: Sequence[str], *, starts: bool) ->
 
 
 def _query_opened(
-    opened: Iterable[_OpenedEntry], live: Live
+    opened: Iterable[_OpenedEntry], live: ServerAccess
 ) -> Mapping[str, ServerListing] | McpgError:
     """Return the replies of all servers by the ids of their sources, or why there are none."""
     servers = [one for entry in opened for one in entry.sources if isinstance(one, ServerSource)]
@@ -227,7 +227,7 @@ class _OpenedEntry:
     fault: McpgError | None = None
 
 
-def _open_all(entries: Sequence[ConfiguredSource | str], live: Live) -> list[_OpenedEntry]:
+def _open_all(entries: Sequence[ConfiguredSource | str], live: ServerAccess) -> list[_OpenedEntry]:
     opening, opened, ends = SourceCollector(live), [], [0]
     for entry in entries:
         name = entry if isinstance(entry, str) else entry.name

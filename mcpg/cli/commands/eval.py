@@ -58,7 +58,7 @@ _MARKS = (f'{{\n  "schema": "{SCHEMA}"'.encode(), b"## mcpg eval", b"evaluated: 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvalOptions:
-    """What is measured, against which thresholds, and how the report is written."""
+    """Options of `mcpg eval`."""
 
     named: Annotated[
         str | None,
@@ -72,7 +72,7 @@ class EvalOptions:
     fusion: options.Fusion = None
     embed_with: options.EmbedWith = None
     candidates: options.CandidateSource = None
-    normalize: options.Normalize = None
+    rewrite: options.Rewrite = None
     lexicon: options.Lexicon = None
     limit: Annotated[
         int,
@@ -130,9 +130,7 @@ def run(output: Output, chosen: EvalOptions) -> int:
     """
     if chosen.drop and chosen.baseline is None:
         remedy = "name an earlier report with --baseline"
-        raise UsageError(
-            "there is no earlier report to compare with", place="--max-drop", remedy=remedy
-        )
+        raise UsageError("no earlier report to compare with", place="--max-drop", remedy=remedy)
     given = ((MIN, chosen.minimum), (MAX, chosen.maximum), (MAX_DROP, chosen.drop))
     bounds = tuple(
         bound for kind, texts in given for text in texts or () for bound in parse_bounds(kind, text)
@@ -143,7 +141,7 @@ def run(output: Output, chosen: EvalOptions) -> int:
         fusion=chosen.fusion,
         embed_with=chosen.embed_with,
         candidates=chosen.candidates,
-        normalize=chosen.normalize,
+        rewrite=chosen.rewrite,
         lexicon=chosen.lexicon,
     )
     _check_targets(chosen)
@@ -180,7 +178,7 @@ def _measure(
             limit=chosen.limit,
             strategy=strategy,
             fusion=fusion,
-            normalize=ServiceFactory(settings).is_normalizing,
+            rewrite=ServiceFactory(settings).is_rewriting,
             lexicon=uses_lexicon(settings),
             include_disabled=chosen.include_disabled,
         )
@@ -205,7 +203,7 @@ def _check_targets(chosen: EvalOptions) -> None:
             and _is_one_file(chosen.baseline, str(path))
         ):
             raise UsageError(
-                "the baseline cannot be replaced by what is compared with it: the next run would"
+                "the baseline cannot be replaced by the new report: the next run would"
                 " find no drop",
                 place=name,
                 remedy="name another file",

@@ -75,7 +75,7 @@ _ENDING = f".lint{SUFFIX}"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LintOptions:
-    """What is checked by which rules, and how the findings are written."""
+    """Options of `mcpg lint`."""
 
     sources: options.Sources = None
     select: Annotated[
@@ -309,8 +309,8 @@ def _render_finding(one: Finding, report: Report, output: Output) -> str:
     lines = [f"{label} {output.paint(rule.name, 'bold')}: {one_line(one.message)}"]
     number = len(str(one.place.line)) if one.place and one.place.line else 1
     margin = " " * number
-    if where := _name_place(one):
-        lines.append(f"{margin}--> {one_line(where)}")
+    if place := _name_place(one):
+        lines.append(f"{margin}--> {one_line(place)}")
         lines += _excerpt(one, report, margin, output)
     for other in one.others[:3]:
         where = f" ({other.place})" if other.place else ""

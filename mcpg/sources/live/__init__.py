@@ -11,7 +11,7 @@ from dataclasses import replace
 from importlib.util import find_spec
 
 from mcpg.errors import UsageError
-from mcpg.sources.client_config import HttpServer, Live, LoginOptions, LoginResult, Server
+from mcpg.sources.client_config import HttpServer, LoginOptions, LoginResult, Server, ServerAccess
 from mcpg.sources.model import ServerListing, SourceBatch
 from mcpg.text.library_errors import install_command
 
@@ -20,7 +20,7 @@ __all__ = ["log_in", "log_out", "query_each", "query_servers", "require_sdk"]
 
 def query_servers(
     servers: Sequence[Server],
-    live: Live,
+    live: ServerAccess,
     *,
     source_id: str | None = None,
     timeouts: Sequence[float | None] = (),
@@ -32,7 +32,7 @@ def query_servers(
 
 def query_each(
     servers: Sequence[Server],
-    live: Live,
+    live: ServerAccess,
     *,
     source_id: str | None = None,
     timeouts: Sequence[float | None] = (),

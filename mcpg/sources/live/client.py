@@ -22,7 +22,7 @@ from mcpg.catalog.json_text import parse_json_documents
 from mcpg.catalog.manifest import ManifestTools, bounded_source, read_manifest
 from mcpg.catalog.model import SourceKind
 from mcpg.errors import Code, McpgError, SourceError, error, warning
-from mcpg.sources.client_config import HttpServer, Live, Server, StdioServer, bare_address
+from mcpg.sources.client_config import HttpServer, Server, ServerAccess, StdioServer, bare_address
 from mcpg.sources.live.kept_listings import IDENTIFIERS, ListingCache
 from mcpg.sources.live.programs import ProcessGroups
 from mcpg.sources.live.requests import (
@@ -138,7 +138,7 @@ async def open_client(
 
 async def query_once(
     server: Server,
-    live: Live,
+    live: ServerAccess,
     groups: ProcessGroups,
     *,
     seconds: float | None = None,
@@ -248,7 +248,7 @@ def find_causes(fault: BaseException) -> Iterator[BaseException]:
 
 
 async def query_listing(
-    server: Server, live: Live, groups: ProcessGroups, source_id: str | None, start: float
+    server: Server, live: ServerAccess, groups: ProcessGroups, source_id: str | None, start: float
 ) -> ServerListing:
     """Query *server* for its tools as `query_once` does; a failure becomes a diagnostic.
 
@@ -272,7 +272,7 @@ async def query_listing(
     return ServerListing(batch, seconds, True, name, version, protocol, (first, count))
 
 
-def keep_listing(server: Server, answer: ServerTools, live: Live) -> None:
+def keep_listing(server: Server, answer: ServerTools, live: ServerAccess) -> None:
     """Keep the tools of *server* for gateways that start, if *live* has a folder for that."""
     if live.listings is not None and answer.is_whole:
         tools = [one for one in answer.tools if _is_used(one, server)]

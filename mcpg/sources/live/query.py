@@ -8,13 +8,16 @@ from dataclasses import replace
 
 import anyio
 
-from mcpg.sources.client_config import Live, Server
+from mcpg.sources.client_config import Server, ServerAccess
 from mcpg.sources.live.programs import MAX_OPENING, ProcessGroups
 from mcpg.sources.model import ServerListing
 
 
 def query_all(
-    servers: Sequence[Server], live: Live, source_id: str | None, timeouts: Sequence[float | None]
+    servers: Sequence[Server],
+    live: ServerAccess,
+    source_id: str | None,
+    timeouts: Sequence[float | None],
 ) -> tuple[ServerListing, ...]:
     """Query *servers* for their tools; see `mcpg.sources.live.query_each`."""
     groups = ProcessGroups()
@@ -27,7 +30,7 @@ def query_all(
 
 async def _query_side_by_side(
     servers: Sequence[Server],
-    live: Live,
+    live: ServerAccess,
     groups: ProcessGroups,
     source_id: str | None,
     timeouts: Sequence[float | None],

@@ -36,7 +36,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from mcpg.errors import os_reason
-from mcpg.sources.client_config import HttpServer, Live, Server, StdioServer
+from mcpg.sources.client_config import HttpServer, Server, ServerAccess, StdioServer
 from mcpg.sources.live.credentials import find_authentication
 from mcpg.sources.live.oauth import OAUTH_REQUEST
 from mcpg.sources.live.programs import ProcessGroups, choose_environment
@@ -91,7 +91,7 @@ _SHARED_LOGGER = "client"
 @asynccontextmanager
 async def connect(
     server: Server,
-    live: Live,
+    live: ServerAccess,
     errors: TransportErrors,
     groups: ProcessGroups,
     *,
@@ -168,7 +168,7 @@ class _HttpTransport(httpx2.AsyncHTTPTransport):
         except httpx2.TransportError as fault:
             reason = f"cannot be reached{_find_reason(fault)}"
             if _is_message(request) and errors is not self._errors:
-                # An exception would end the connection and the other requests over it.
+                # An exception would end the connection and all requests over it.
                 errors.message, errors.is_interrupted = f"server {reason}", True
                 return httpx2.Response(_UNAVAILABLE, request=request)
             who = "authorisation server" if is_of_oauth else "server"
@@ -277,7 +277,7 @@ class _Body(httpx2.AsyncByteStream):
                 yield repair.push(chunk)
             yield repair.end()
         except ServerError as fault:
-            # Of another kind, it would end the connection and the other requests over it.
+            # Of another kind, it would end the connection and all requests over it.
             raise httpx2.StreamError(str(fault)) from None
         except httpx2.TransportError as fault:
             if self.is_events:  # the SDK reconnects
@@ -295,7 +295,7 @@ class _Body(httpx2.AsyncByteStream):
 
 @asynccontextmanager
 async def _run_program(
-    server: StdioServer, live: Live, errors: TransportErrors, groups: ProcessGroups
+    server: StdioServer, live: ServerAccess, errors: TransportErrors, groups: ProcessGroups
 ) -> AsyncIterator[Streams]:
     process = await groups.start(server, live.environ)
     drained, settled = anyio.Event(), anyio.Event()
@@ -454,7 +454,7 @@ async def _stop(process: Process) -> None:
 async def _wait_for_exit(process: Process, seconds: float) -> None:
     # Not `wait`, which also waits until no process has the pipes open.
     with anyio.move_on_after(seconds):
-        while process.returncode is None:  # noqa: ASYNC110 - there is no event
+        while process.returncode is None:  # noqa: ASYNC110 - no event exists
             await anyio.sleep(_POLL_SECONDS)
 
 

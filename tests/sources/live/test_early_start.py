@@ -11,7 +11,7 @@ import servers
 _RUN = """
 import sys, time
 from pathlib import Path
-from mcpg.sources.client_config import Live, StdioServer
+from mcpg.sources.client_config import ServerAccess, StdioServer
 from mcpg.sources.live import query_each
 
 class Slow:
@@ -30,7 +30,7 @@ words = ("-c", start, sys.argv[1], sys.argv[2], "pages")
 server = StdioServer("early", "early", sys.executable, words)
 broken = StdioServer("broken", "broken", "/no/such/program", ())
 lost = StdioServer("lost", "lost", sys.executable, (), cwd="/no/such/folder")
-for one in query_each([server, broken, lost, server], Live(timeout=60, environ={})):
+for one in query_each([server, broken, lost, server], ServerAccess(timeout=60, environ={})):
     print(len(one.batch.tools), *(item.message for item in one.batch.diagnostics))
 """
 
