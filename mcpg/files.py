@@ -7,7 +7,7 @@ import errno
 import os
 import stat
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -126,12 +126,16 @@ def locked_folder(folder: Path | str, *, seconds: float = _LOCK_SECONDS) -> Iter
             os.close(handle)
 
 
-def exists(path: Path | str) -> bool:
-    """Return whether *path* exists; false if it cannot be checked."""
+def _check(path: Path | str, test: Callable[[Path], bool]) -> bool:
     try:
-        return Path(path).exists()
+        return test(Path(path))
     except (OSError, ValueError):
         return False
+
+
+def exists(path: Path | str) -> bool:
+    """Return whether *path* exists; false if it cannot be checked."""
+    return _check(path, Path.exists)
 
 
 def present_paths(paths: Sequence[str]) -> tuple[list[str], tuple[Diagnostic, ...]]:
@@ -149,26 +153,17 @@ def present_paths(paths: Sequence[str]) -> tuple[list[str], tuple[Diagnostic, ..
 
 def is_file(path: Path | str) -> bool:
     """Return whether *path* is a regular file; false if it cannot be checked."""
-    try:
-        return Path(path).is_file()
-    except (OSError, ValueError):
-        return False
+    return _check(path, Path.is_file)
 
 
 def is_folder(path: Path | str) -> bool:
     """Return whether *path* is a folder; false if it cannot be checked."""
-    try:
-        return Path(path).is_dir()
-    except (OSError, ValueError):
-        return False
+    return _check(path, Path.is_dir)
 
 
 def is_link(path: Path | str) -> bool:
     """Return whether *path* is a symbolic link; false if it cannot be checked."""
-    try:
-        return Path(path).is_symlink()
-    except (OSError, ValueError):
-        return False
+    return _check(path, Path.is_symlink)
 
 
 def text_of_path(path: Path | str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import warnings
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache, wraps
 from types import MappingProxyType
 from typing import Any, ParamSpec, TypeAlias, TypeVar
@@ -87,6 +87,12 @@ def former_name(old: str, new: str) -> property:
 def format_count(number: int, one: str, many: str = "") -> str:
     """Return *number* and its noun: `1 tool`, `2 tools`; *many* if it takes more than an `s`."""
     return f"{number:,} {one if number == 1 else many or f'{one}s'}"
+
+
+def list_some(names: Sequence[str], most: int) -> str:
+    """Return the first *most* of *names*, and how many more there are: `a, b and 3 more`."""
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def split_sentences(text: str) -> list[str]:

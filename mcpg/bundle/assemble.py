@@ -37,7 +37,7 @@ from mcpg.sources import RawFile, SourceBatch
 from mcpg.sources.model import FailedSource
 from mcpg.text.json_values import JsonObject, JsonValue
 from mcpg.text.spelling import joined_name
-from mcpg.values import format_count
+from mcpg.values import format_count, list_some
 
 
 @dataclass(frozen=True, slots=True)
@@ -436,7 +436,8 @@ def _make_context(
     )
 
 
-_MOST_NAMED = 12
+MOST_NAMED = 12
+"""How many tools of a source that failed are named in a message."""
 
 
 def missing_documents(
@@ -480,7 +481,7 @@ def with_missing(
     stale = tuple(tool.id for tool in tools if tool.id in {*kept, *assembly.stale})
     failed = "tools are kept from the last build, because their source failed"
     noticed = (
-        warning(Code.TOOLS_STALE, f"{failed}: {list_names(names)}", source_id)
+        warning(Code.TOOLS_STALE, f"{failed}: {list_some(names, MOST_NAMED)}", source_id)
         for source_id, names in names_by_source(missing).items()
     )
     return replace(assembly, stale=stale, kept=kept, diagnostics=(*assembly.diagnostics, *noticed))
@@ -492,9 +493,3 @@ def names_by_source(missing: Iterable[codec.ReadDocument]) -> Mapping[str, list[
     for source_id, name in sorted(item.document.tool.key for item in missing):
         names[source_id].append(name)
     return names
-
-
-def list_names(names: Sequence[str]) -> str:
-    """Return *names* as a list that is not too long for a message."""
-    more = len(names) - _MOST_NAMED
-    return ", ".join(names[:_MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "")

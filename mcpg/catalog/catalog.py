@@ -34,7 +34,7 @@ from mcpg.catalog.model import (
 )
 from mcpg.errors import Code, Diagnostic, NotFoundError, info, warning
 from mcpg.text.spelling import Suggester
-from mcpg.values import format_count, join_choices
+from mcpg.values import format_count, join_choices, list_some
 
 
 def keep_ids(
@@ -190,12 +190,15 @@ class ToolLookup(Generic[AnyTool]):
         if len(found) == 1:
             return found[0]
         is_tool = kind == "tool"
+
+        def label(one: AnyTool) -> str:
+            return one.id if is_tool else f"{one.source_id}::{one.name}"
+
         if found:
-            some = found[:_NAMED]
-            names = [one.id if is_tool else f"{one.source_id}::{one.name}" for one in some]
             message = f"{name[:_SHOWN]!r} is the name of {len(found)} {kind}s"
-            raise NotFoundError(message, remedy=f"use {join_choices(names)}")
-        near = self.suggest(name)
+            names = join_choices(map(label, found[:_NAMED]))
+            raise NotFoundError(message, remedy=f"use {names}")
+        near = [label(self._by_id[one.casefold()]) for one in self.suggest(name)]
         listing = "mcpg list" if is_tool else f"mcpg list --kind {kind}"
         advice = f"did you mean {join_choices(near)}?" if near else f"see `{listing}`"
         raise NotFoundError(f"no {kind} is called {name[:_SHOWN]!r}", remedy=advice)
@@ -601,7 +604,7 @@ def _doubt_generated(tools: Sequence[Tool], rules: Sequence[HintRule]) -> Iterat
         yield warning(Code.GENERATED_STALE, message, file)
     for file, names in stale.items():
         if names:
-            shown = _list_some(names)
+            shown = list_some(names, _NAMED)
             message = f"generated texts are of an earlier definition of {shown}"
             yield warning(Code.GENERATED_STALE, message, file)
     servers: defaultdict[str, list[Tool]] = defaultdict(list)
@@ -612,9 +615,4 @@ def _doubt_generated(tools: Sequence[Tool], rules: Sequence[HintRule]) -> Iterat
         if bare and len(bare) < len(members):
             some = f"{len(bare):,} of {len(members):,} tools of {source_id!r}"
             message = f"{some} have no generated texts and rank below the others: "
-            yield warning(Code.GENERATED_PARTLY, message + _list_some(bare), source_id)
-
-
-def _list_some(names: Sequence[str]) -> str:
-    more = len(names) - _NAMED
-    return ", ".join(names[:_NAMED]) + (f" and {more:,} more" if more > 0 else "")
+            yield warning(Code.GENERATED_PARTLY, message + list_some(bare, _NAMED), source_id)

@@ -11,6 +11,7 @@ from mcpg.catalog.json_text import has_surrogate_escapes, parse_json_documents, 
 from mcpg.catalog.model import Hints, SourceKind, Tool
 from mcpg.errors import Code, Diagnostic, SourceError, info, warning
 from mcpg.text.json_values import JsonObject, JsonValue
+from mcpg.values import list_some
 
 _LISTS = ("tools", "functions", "functionDeclarations", "function_declarations")
 _DECLARATIONS = ("functionDeclarations", "function_declarations")
@@ -269,9 +270,8 @@ def parse_repaired(text: str, place: str, noticed: list[Diagnostic]) -> list[Jso
     repeated: set[str] = set()
     values = parse_json_documents(text, place, repeated)
     if repeated:
-        shown = ", ".join(repr(key[:_KEY_SHOWN]) for key in sorted(repeated)[:_KEYS_SHOWN])
-        more = f" and {len(repeated) - _KEYS_SHOWN} more" if len(repeated) > _KEYS_SHOWN else ""
-        message = f"repeated keys in one object, the last value is used: {shown}{more}"
+        shown = list_some([repr(key[:_KEY_SHOWN]) for key in sorted(repeated)], _KEYS_SHOWN)
+        message = f"repeated keys in one object, the last value is used: {shown}"
         noticed.append(warning(Code.KEY_REPEATED, message, place))
     if not has_surrogate_escapes(text):
         return values

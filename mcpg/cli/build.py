@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from mcpg.bundle import RANKING, Assembly, assemble, decode_bundle
-from mcpg.bundle.assemble import list_names, missing_documents, names_by_source, with_missing
+from mcpg.bundle.assemble import MOST_NAMED, missing_documents, names_by_source, with_missing
 from mcpg.caching.build_cache import (
     NO_BUILD_CACHE,
     BuildCache,
@@ -70,7 +70,7 @@ from mcpg.sources.live import query_servers
 from mcpg.sources.model import FailedSource
 from mcpg.sources.read import FILE, FOLDER, REGISTERED, find_kind
 from mcpg.sources.registry import FileSource, ServerSource
-from mcpg.values import format_count
+from mcpg.values import format_count, list_some
 
 _MOST_REASONS = 10
 
@@ -174,7 +174,7 @@ class PreviousBuild:
         if missing and not self.allows_missing:
             return with_missing(batch, missing, assemble)
         for source_id, names in names_by_source(missing).items():
-            output.note(f"left out, because {source_id} failed: {list_names(names)}")
+            output.note(f"left out, because {source_id} failed: {list_some(names, MOST_NAMED)}")
         return assembly
 
 

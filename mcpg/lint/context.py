@@ -16,7 +16,7 @@ from mcpg.index.layout import NO_KEY
 from mcpg.lint.model import Finding, Location, RelatedTool, Selection
 from mcpg.text import split_words
 from mcpg.text.words import get_stop_words, stem
-from mcpg.values import format_count
+from mcpg.values import format_count, list_some
 
 _USUAL = 0.25
 """From this share on, a fault is usual in a source, and reported once for it."""
@@ -205,12 +205,11 @@ def outliers(
         total = sum(map(among, tools))
         if len(bad) >= _FEWEST_USUAL and len(bad) > _USUAL * total:
             first = found[bad[0].id]
-            names = ", ".join(tool.name for tool in bad[:_NAMED])
-            more = f" and {len(bad) - _NAMED:,} more" if len(bad) > _NAMED else ""
+            names = list_some([tool.name for tool in bad], _NAMED)
             yield Finding(
                 first.code,
                 f"{len(bad):,} of {format_count(total, 'tool')} of source {source_id!r} {whole}:"
-                f" {names}{more}",
+                f" {names}",
                 source_id=source_id,
                 member=first.member,
                 suggestion=first.suggestion,

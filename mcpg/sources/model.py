@@ -385,8 +385,8 @@ class SourceText:
                     found = read_manifest(text, place, trust_hints=self.trust_hints, **given)
                 return SourceBatch(tools=found.tools, diagnostics=found.diagnostics)
             case FileKind.CATALOG:
-                listed = read_catalog(text, place, path=self.path, source_id=self.source_id)
-                return SourceBatch(documents=listed.pages, diagnostics=listed.diagnostics)
+                pages, noticed = read_catalog(text, place, path=self.path, source_id=self.source_id)
+                return SourceBatch(documents=pages, diagnostics=noticed)
             case FileKind.HINTS:
                 written = is_generated_name(PurePath(self.path).name)
                 rules, noticed = read_hint_rules(text, place, is_generated=written)

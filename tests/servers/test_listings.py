@@ -259,5 +259,5 @@ def test_a_namesake_hides_no_server(save: Callable[[str, object], str]) -> None:
     assert servers.find_named(f"two::{SERVER['name']}").description == "An impostor"
     with pytest.raises(McpgError, match="the name of 2 servers"):
         servers.find_named(SERVER["name"])
-    with pytest.raises(McpgError, match="no catalog lists"):
+    with pytest.raises(McpgError, match="no server is called"):
         servers.find_named("io.github.acme/tide-table")
