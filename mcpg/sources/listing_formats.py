@@ -72,11 +72,12 @@ def _is_listing(value: JsonValue) -> bool:
 def _members(value: JsonObject) -> list[JsonValue] | None:
     """Return the servers of a registry, or the entries of a manifest; `None` for another."""
     servers, entries = value.get("servers"), value.get("entries")
-    if isinstance(servers, list) and all(
+    is_registry = isinstance(servers, list) and any(
         isinstance(one, dict) and (isinstance(one.get("server"), dict) or _is_server(one))
         for one in servers
-    ):
-        return servers
+    )
+    if is_registry or servers == []:
+        return servers  # type: ignore[return-value]
     is_manifest = isinstance(entries, list) and any(
         isinstance(one, dict) and "identifier" in one and ("type" in one or "mediaType" in one)
         for one in entries
