@@ -216,18 +216,11 @@ def assemble(  # noqa: PLR0913 - each is one thing that a caller may need
     the byte, unless hints, its id or inferred relations change its content: then it is
     rewritten, with the author's own prose.
 
-    Args:
-        batch: The content of the sources.
-        source_id: The server of documents that name none.
-        reserved: Ids that no tool may get, in any case.
-        earlier: Tools with their earlier ids, which they keep.
-        memo: Results of an earlier run; the outcome is the same without them.
-        texts: Whether the texts are needed; writing them takes longer than much of the rest.
-        ahead: Looks at the contents of the documents of all tools before the tools are related.
-        hosted: Whether the documents were made for the tools, see `sort_documents`.
-        infers: Whether missing relations are inferred, which takes longer than much of the rest;
-            without, tools of manifests have only the relations of hints files.
-        generated: Whether texts that a language model wrote are kept.
+    Documents that name no server are of *source_id*. No tool gets an id that is *reserved*, in any
+    case, and the *earlier* tools keep theirs. Two things take most of the time and may be left out:
+    *texts* of documents, and inferred relations (*infers*). *ahead* looks at the contents of all
+    documents before tools are related, *memo* has results of an earlier run; neither changes the
+    outcome. *hosted* is as for `sort_documents`. *generated* keeps texts of a language model.
 
     Raises:
         BundleError: A bundle among the sources is damaged; no part of it is used.

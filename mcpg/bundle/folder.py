@@ -53,9 +53,6 @@ class FolderPlan:
     """The effect of writing documents into a folder. All paths are relative and sorted.
 
     Attributes:
-        create: Paths of files that are not there yet.
-        update: Paths of files of ours that change.
-        unchanged: Paths of files that are already up to date.
         obsolete: Paths of files of ours, not edited since, that no document is for any more.
         conflicts: Paths of files that would be overwritten and that a person made or edited.
         kept: Paths of files of ours that no document is for any more and that a person edited.

@@ -60,16 +60,11 @@ class Skill:
 
     Attributes:
         name: The name in its front matter, else the name of its folder.
-        description: The description in its front matter, "" for none.
-        frontmatter: The front matter of its `SKILL.md`, unchanged.
         body: The text below the front matter.
         folder: The path of its folder in the source, with `/`; "" if that is the source.
         files: All its files by path, `SKILL.md` among them.
-        source_id: The source that has it.
-        folder_name: The name of its folder.
         place: Its `SKILL.md`, for messages.
         page_place: The place of its page, "" for a skill that was read from its folder.
-        diagnostics: Its diagnostics.
     """
 
     name: str

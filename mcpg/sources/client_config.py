@@ -430,7 +430,7 @@ def read_client_configuration(
         noticed.append(warning(Code.FILTER_IGNORED, message, place))
     inputs = InputValues(find_inputs(value), environ, ask)
     for name, entry in found.items():
-        where = f"{place}: {name}"
+        where = f"{place}: {name}" if name.strip() else place
         try:
             servers.append(parse_server(name.strip(), entry, where, environ, inputs))
             noticed.extend(_warn_unsupported(entry, where))
