@@ -162,7 +162,12 @@ def format_below(score: float, least: float) -> str:
 
 
 def to_json(
-    thing: Any, names: Mapping[str, str] | None = None, without: Collection[str] = ()
+    thing: Any,
+    names: Mapping[str, str] | None = None,
+    without: Collection[str] = (),
+    *,
+    rounded: Collection[str] = (),
+    nulls: Collection[str] = (),
 ) -> dict[str, Any]:
     """Return a value object as a JSON object: its members in the order of the class, in camelCase.
 
@@ -170,30 +175,30 @@ def to_json(
     differs from this is merged in by the caller: `to_json(thing) | {"score": round(...)}` keeps the
     place of a member, and `{"schema": ...} | to_json(thing)` puts one first.
 
-    *names* are JSON names of members that are called otherwise, here and in values within; members
-    *without* are left out of *thing* itself.
+    Here and in values within, *names* are JSON names of members that are called otherwise, those
+    *rounded* have the six decimals that are shown, and *nulls* are `null` when they are empty.
+    Members *without* are left out of *thing* itself.
     """
     known = names or {}
+
+    def convert(part: Any, name: str = "") -> Any:
+        if name in nulls and not part:
+            return None
+        if isinstance(part, float) and name in rounded:
+            return round_shown_score(part)
+        if part is None or isinstance(part, (str, int, float)):
+            return part
+        if hasattr(part, "__match_args__"):
+            return to_json(part, names, rounded=rounded, nulls=nulls)
+        if isinstance(part, (tuple, list)):
+            return [convert(one) for one in part]
+        return {key: convert(one) for key, one in part.items()}
+
     return {
-        known.get(name) or _camel_case(name): _json_value(getattr(thing, name), known)
+        known.get(name) or _camel_case(name): convert(getattr(thing, name), name)
         for name in type(thing).__match_args__
         if name not in without
     }
-
-
-def empty_as_null(members: dict[str, Any], *names: str) -> dict[str, Any]:
-    """Return *members* with `None` for each of *names* that is empty, for `null` in JSON."""
-    return members | {name: members[name] or None for name in names}
-
-
-def _json_value(part: Any, names: Mapping[str, str]) -> Any:
-    if part is None or isinstance(part, (str, int, float)):
-        return part
-    if hasattr(part, "__match_args__"):
-        return to_json(part, names)
-    if isinstance(part, (tuple, list)):
-        return [_json_value(one, names) for one in part]
-    return {key: _json_value(one, names) for key, one in part.items()}
 
 
 @cache

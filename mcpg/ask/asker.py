@@ -83,11 +83,9 @@ class SymbolQuestion:
     """A question, as an answerer sees it.
 
     Attributes:
-        intent: The intent, one of `mcpg.ask.INTENTS`.
         symbols: The names in the question that answerers can look up.
         scope: The source code that is meant; `None` for all.
         topic: The topic of a question that names nothing, "" for any other question.
-        ranking: How source code is ranked.
         services: Makes vectors, `None` for none.
     """
 
@@ -214,7 +212,6 @@ class AskRequest:
         intent: The intent, one of `INTENTS`; "" to decide by the question.
         patterns: Wordings to which a host assigns intents; the first that fits counts.
         scope: The source code that is meant; `None` for all.
-        ranking: How source code is ranked.
         sources: The sources to which a search, and the tools of the catalog, are restricted.
         categories: The same for categories.
         read_only: Whether only tools that only read are searched.
@@ -268,9 +265,6 @@ class Asker:
         """Answer the question *text*; *search* finds the tools for a text.
 
         The last answers are kept, by the question and the request.
-
-        Raises:
-            UsageError: The question is empty, or a name in *request* does not exist.
         """
         key = repr(text), repr(request)
         known = self._known.get(key)

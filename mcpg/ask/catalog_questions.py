@@ -80,8 +80,6 @@ class CatalogQuestion(NamedTuple):
         is_denied: Whether the question negates `state`.
         is_outside: Whether the tools are of no such source or category.
         unknown: Names of no source or category, each with the kind it should have.
-        about: The topic of the tools, as written.
-        verb: The verb after the noun, as written.
     """
 
     listed: str

@@ -48,8 +48,7 @@ def made_up_call(
 ) -> tuple[JsonObject, tuple[str, ...]]:
     """Return arguments that are valid under *schema*, except for patterns.
 
-    Returns:
-        The arguments, and the names of arguments with a pattern that a placeholder breaks.
+    Beside them are the names of arguments with a pattern that a placeholder breaks.
     """
     maker = _CallMaker(schema)
     made = maker.object(schema, 0, frozenset(asked))

@@ -82,9 +82,6 @@ class SqliteStore:
     Any number of processes and threads of one machine may use the file at once; the folder must not
     be shared over a network. Vectors survive a crash of the process once `put` has returned. If the
     file is full, the oldest vectors are removed. A damaged row counts as absent.
-
-    Raises:
-        StoreError: The file cannot be made or written, or is not a store of this version.
     """
 
     def __init__(self, path: Path | str, limit: int = MOST_KEPT) -> None:

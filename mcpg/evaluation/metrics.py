@@ -62,11 +62,7 @@ _CURVE_STEPS = 20
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """A bar of a reliability diagram.
-
-    Attributes:
-        mean_score: Mean of its scores.
-    """
+    """A bar of a reliability diagram."""
 
     low: float
     high: float
@@ -178,7 +174,6 @@ class JudgedMatch:
 
     Attributes:
         score: Its score, with `SHOWN_DECIMALS` decimals.
-        is_relevant: Whether it is judged to answer the query.
     """
 
     tool_id: str
@@ -193,7 +188,6 @@ class QueryOutcome:
     Attributes:
         judged: The tools that answer it, as its file names them.
         unknown: The names of no tool.
-        matches: The matches, best first.
         context_tools: The ids of the tools in use, which also affected the ranking.
     """
 

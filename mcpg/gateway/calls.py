@@ -21,7 +21,7 @@ from typing import Any
 
 from mcpg.errors import Code, Diagnostic, UsageError, error, os_reason
 from mcpg.text.json_values import JsonObject, JsonValue
-from mcpg.values import empty_as_null, to_json
+from mcpg.values import to_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +137,7 @@ class CallResult:
             "isSuccess": self.is_success,
             "content": [*self.content],
             "structured": self.structured,
-            "faults": [empty_as_null(to_json(one), "remedy", "field") for one in self.faults],
+            "faults": [to_json(one, nulls=("remedy", "field")) for one in self.faults],
         }
 
     @property

@@ -132,7 +132,6 @@ class TaskLink:
     Attributes:
         kind: `nextStep`, `provides` or `stage`.
         weight: Strength in (0, 1].
-        reason: Why, for people.
         fields: Output fields of the first, "" if they are unknown, and the arguments of the
             other that they fill.
     """

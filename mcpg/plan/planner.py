@@ -102,7 +102,6 @@ class _PlanDraft:
 
     Attributes:
         others: The alternatives, the likeliest first.
-        used: The tools in use.
         best: The best score of a search for the goal or a part of it.
     """
 

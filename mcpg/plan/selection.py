@@ -97,7 +97,6 @@ class Choice:
     Attributes:
         chance: The probability that the goal needs it.
         asked: The probability that a part of the goal means it.
-        part: The place of that part.
         score: The score of a search for the goal or a part of it, 0 for none.
         need: Why it runs before its likeliest dependent; `None` without such a tool.
     """

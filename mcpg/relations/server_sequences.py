@@ -468,7 +468,6 @@ class ServerSteps:
     """Weighs sequences of tools of one server, by their places.
 
     Attributes:
-        works: The work of each tool.
         linked: For each tool, tools that it names or that name it, or that are ordered with it.
     """
 

@@ -373,8 +373,7 @@ def taken_fields(tool: Tool) -> list[Field]:
 def qualify_field(field: Field, subjects: Sequence[str]) -> Iterator[tuple[FieldKey, bool]]:
     """Name a field of one word in full: the `id` of an order is an `order_id` to others.
 
-    Yields:
-        Each name, and whether it contains all known words.
+    Each name comes with whether it contains all known words.
     """
     if len(field.key) != 1:
         return

@@ -319,10 +319,8 @@ class Rewrite:
 
     Attributes:
         status: One of the names in `RewriteStatus`.
-        text: The rewritten query, or "".
         trust: The probability, in [0, 1], that the rewrite means the same as the query.
         language: The language of the query; `None` if it was not tested.
-        restored: The restored literals.
         agreement: The cosine of both texts if they are searched by vectors, else `None`.
     """
 
@@ -431,7 +429,6 @@ class SearchPlace:
     """The place of a tool in one of the searches.
 
     Attributes:
-        rank: Its place there, from 1.
         weight: How much its score there counts, in [0, 1].
     """
 

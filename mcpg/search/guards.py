@@ -178,8 +178,7 @@ class GuardedEmbeddings:
     def check_circuit(self) -> None:
         """Check that the circuit is closed.
 
-        Raises:
-            EmbeddingError: It is open; this is the failure that opened it.
+        If it is open, the failure that opened it is raised.
         """
         kept = self._breaker.reason
         if kept is not None:
@@ -217,10 +216,8 @@ class GuardedRewriter:
     def rewrite(self, query: str) -> str:
         """Return the *query* as rewritten by the rewriter.
 
-        Interrupts of the waiting thread pass through, exceptions of the rewriter do not.
-
-        Raises:
-            McpgError: It failed, timed out, or is skipped after a failure.
+        Interrupts of the waiting thread pass through, exceptions of the rewriter do not. If it
+        failed, timed out, or is skipped after a failure, this is an `McpgError`.
         """
         reason = self._breaker.reason
         if reason is None:
@@ -269,11 +266,9 @@ class CandidateSource(Protocol):
     def candidates(self, query: str, vector: NDArray[np.float32] | None, count: int) -> list[str]:
         """Return the ids of up to *count* tools, the most likely first.
 
-        Args:
-            query: The words of the query, corrected and translated by the engine; an unknown word
-                is followed by the most related known one.
-            vector: The vector of the query, shape (dimensions,), or `None`.
-            count: Maximum number of ids.
+        The *query* has the words of the query, corrected and translated by the engine; an unknown
+        word is followed by the most related known one. The *vector* of the query is of shape
+        (dimensions,).
         """
         ...
 

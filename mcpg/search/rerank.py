@@ -45,7 +45,6 @@ class RerankOutcome(NamedTuple):
     """What became of the order.
 
     Attributes:
-        order: The ids of the matches, best first.
         reason: Why the order stays, "" if a model has decided.
     """
 
@@ -89,11 +88,7 @@ class GuardedReranker:
         return RerankOutcome((*ids[:sure], *vote(ids[sure:], full, names)))
 
     def _ask_twice(self, query: str, matches: Sequence[Match]) -> tuple[list[str], list[str]]:
-        """Return the model's orders by all texts and by names only.
-
-        Raises:
-            McpgError: It failed, timed out, or its answers were rejected.
-        """
+        """Return the model's orders by all texts and by names only."""
         shown = [*map(_show, matches), _DECOY]
         answers: dict[int, list[str] | McpgError] = {}
 

@@ -86,9 +86,6 @@ class Searcher:
     """Searches one index; its answers never change.
 
     Every method raises `StaleIndexError` if it reads a damaged part of the index.
-
-    Attributes:
-        services: Services beside the index; `None` for none.
     """
 
     def __init__(

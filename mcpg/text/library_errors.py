@@ -322,8 +322,7 @@ _KIND = re.compile(r"_(?:type|parsing|from_\w+|parsing_size|unicode|sub_type|exa
 def pydantic_expected(fault: Mapping[str, Any]) -> str:
     """Return what pydantic expects instead of a value, such as "a whole number"; "" if not known.
 
-    Args:
-        fault: An item of `ValidationError.errors()`.
+    *fault* is an item of `ValidationError.errors()`.
     """
     kind, context = str(fault["type"]), fault.get("ctx") or {}
     if kind in ("literal_error", "enum"):

@@ -43,14 +43,8 @@ def load_yaml(
 ) -> JsonValue:
     """Read one YAML document, at most `MAX_CHARACTERS` long; an empty one is `None`.
 
-    Args:
-        text: The document.
-        place: Name of the file, for messages.
-        first_line: Number of the file's line on which *text* begins.
-        error: Class of the error to raise.
-
-    Raises:
-        InputError: The text is invalid YAML, or uses a rejected feature; its place is `file:line`.
+    *place* is the name of the file, for messages, and *first_line* the number of its line on which
+    *text* begins. Invalid YAML, and a rejected feature, is an *error* at `file:line`.
     """
     return _read(text, _Builder(place, first_line, error))
 
@@ -92,7 +86,6 @@ class _Builder:
         lines: Receives the file's line of every value, if given.
         rows: The line of the text that each line of the parser begins on; empty if all agree.
         pairs: The replacements of escaped pairs; see `mask_pairs`.
-        documents: How many documents have begun.
     """
 
     place: str

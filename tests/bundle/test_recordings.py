@@ -19,7 +19,8 @@ from mcpg.documents.addresses import BASE_URI
 from mcpg.documents.model import Link, ToolDocument
 from mcpg.documents.writer import write_document
 from mcpg.errors import BundleError
-from mcpg.graph.terms import KB_MEMBER_OF, KB_NEXT_STEP, KB_RELATED_TO, node_iri
+from mcpg.graph import terms as v
+from mcpg.graph.terms import node_iri
 from mcpg.graph.triples import make_triples
 from mcpg.relations.edges import EdgeKind
 from mcpg.sources.model import RawFile, SourceBatch
@@ -27,7 +28,7 @@ from mcpg.sources.model import RawFile, SourceBatch
 RECORDED = Path(__file__).parents[1] / "interop"
 MEMBER = "memberOf"
 KINDS = {"relatedTo": EdgeKind.RELATED, "nextStep": EdgeKind.NEXT_STEP}
-PREDICATES = {MEMBER: KB_MEMBER_OF, "relatedTo": KB_RELATED_TO, "nextStep": KB_NEXT_STEP}
+PREDICATES = {MEMBER: v.kb.memberOf, "relatedTo": v.kb.relatedTo, "nextStep": v.kb.nextStep}
 BAD = [json.loads(line) for line in (RECORDED / "bad.jsonl").read_text("utf-8").splitlines()]
 """Bundles with one thing out of order: their bytes, as Latin-1, and the paths that .NET reads."""
 
