@@ -511,8 +511,8 @@ def resolve(reference: JsonValue, root: JsonObject) -> JsonObject | None:
 
 def follow_pointer(reference: str, root: JsonObject) -> JsonValue:
     """Return the target of a JSON pointer (RFC 6901) after `#`; a `LookupError` for none."""
-    start, *steps = unquote(reference).split("/")
-    if start != "#":  # another document, or the name of an anchor
+    start, *steps = unquote(reference[1:]).split("/")
+    if start or reference[:1] != "#":  # the name of an anchor, or another document
         raise LookupError(reference)
     here: JsonValue = root
     for step in steps:
