@@ -39,6 +39,9 @@ PROJECT_FILE = "pyproject.toml"
 DEFAULT_BUNDLE = "graph.mdld"
 """Name of the bundle that mcpg uses when nothing names one."""
 
+PUBLISHED = "postgres:"
+"""The bundle that is the catalog published last in the database."""
+
 _PATHS = frozenset(
     {
         "bundle",
@@ -115,6 +118,12 @@ class Settings:
                 "or make one with `mcpg bundle SOURCE... -o graph.mdld`",
             )
         paths = [named.value] if isinstance(named.value, str) else named.value
+        if PUBLISHED in paths:
+            raise UsageError(
+                f"{PUBLISHED} is a published catalog, which is only searched and explained",
+                place=named.origin,
+                remedy="name it alone, for `mcpg search`; other commands need a bundle",
+            )
         if not any(map(exists, paths)):
             names = either([repr(path) for path in paths])
             message = f"no bundle, folder or manifest is called {names}"
