@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,6 +10,7 @@ from functools import cache, partial
 from itertools import chain
 from typing import Any, TypeAlias, TypeVar
 
+from mcpg.catalog.json_text import parse_json_documents
 from mcpg.catalog.model import Hints, SourceDocument, SourceKind, Tier, Tool, ToolExample
 from mcpg.documents.addresses import BASE, slug, tool_path, tool_uri
 from mcpg.documents.facts import infer_datatype, lexical_form
@@ -360,14 +360,17 @@ class NodeReader:
 
     def _json(self, predicate: str) -> JsonObject | None:
         stated = self._text(predicate)
+        if stated is None:
+            return None
+        name = v.terms()[predicate].name
         try:
-            value = None if stated is None else json.loads(stated, parse_float=read_float)
-        except (ValueError, RecursionError):
-            value = stated
-        if value is not None and not isinstance(value, dict):
-            name = v.terms()[predicate].name
+            values = parse_json_documents(stated, self.place, parse_float=read_float)
+        except SourceError as fault:
+            message = f"its `{name}` is not a JSON object: {fault.message}"
+            raise self._make_error(message, fault.remedy or "write an object") from fault
+        if len(values) > 1 or not isinstance(values[0], dict):
             raise self._make_error(f"its `{name}` is not a JSON object", "write an object")
-        return value
+        return values[0]
 
     def _choice(self, kind: type[Choice], predicate: str) -> Choice | None:
         stated = self._text(predicate)

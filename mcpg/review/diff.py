@@ -23,6 +23,7 @@ from mcpg.plugins.registry import list_item_contents
 from mcpg.relations.edges import EdgeOrigin
 from mcpg.review.lock import ApprovedTools, LockChange, lock_changes, state_item
 from mcpg.text.diffs import unified_diff
+from mcpg.text.json_values import JsonObject
 
 FieldValue: TypeAlias = str | tuple[str, ...]
 
@@ -219,7 +220,8 @@ def _difference(
     old: ToolDocument, new: ToolDocument, pairs: Mapping[str, str], names: Mapping[str, str]
 ) -> ToolDifference | None:
     """Return the changes of a tool, `None` if it has none."""
-    if old == new:
+    # To Python, 1 and true are equal.
+    if old == new and repr(_json_values(old)) == repr(_json_values(new)):
         return None
     before, after = old.tool, new.tool
     flags, now = _effective_flags(before.hints), _effective_flags(after.hints)
@@ -246,6 +248,12 @@ def _difference(
         tuple(_relations(old, new, pairs, names)),
     )
     return found if found.is_itself_changed or found.relations else None
+
+
+def _json_values(document: ToolDocument) -> list[JsonObject | None]:
+    tool = document.tool
+    schemas = tool.input_schema, tool.output_schema
+    return [*schemas, tool.annotations, tool.meta, document.further]
 
 
 def _effective_flags(hints: Hints) -> dict[str, bool]:

@@ -336,6 +336,7 @@ class ImpactStudy:
             self.diff = replace(self.diff, items=compare_items(before.pages, after.pages))
         self._is_same = (
             strategy == Strategy.GRAPH
+            and self.diff.is_empty
             and self._then == self._now
             and read_model(before.index) == read_model(after.index)
         )

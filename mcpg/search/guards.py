@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from itertools import islice
+from threading import TIMEOUT_MAX
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from mcpg.embeddings.provider import (
@@ -84,6 +85,15 @@ def read_host_attribute(brought: Any, name: str) -> Any:
         return getattr(brought, name, None)
     except Exception:  # noqa: BLE001 - a property may raise whatever it likes
         return None
+
+
+def read_seconds(brought: Any) -> float:
+    """Return the time limit that a host set for what it *brought*, else `USUAL_SECONDS`."""
+    seconds = read_host_attribute(brought, "seconds")
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds > 0:
+        return USUAL_SECONDS
+    # An integer may be too large for a float.
+    return float(min(seconds, TIMEOUT_MAX))
 
 
 class GuardedCache:
@@ -222,9 +232,7 @@ class GuardedRewriter:
         reason = self._breaker.reason
         if reason is None:
             start = self._breaker.now()
-            seconds = read_host_attribute(self._rewriter, "seconds")
-            if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds > 0:
-                seconds = USUAL_SECONDS
+            seconds = read_seconds(self._rewriter)
             ended = within(seconds + GRACE, lambda _: self._rewriter.rewrite(query))
             if ended is not None and isinstance(ended.result, str):
                 return ended.result

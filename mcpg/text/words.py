@@ -157,6 +157,8 @@ _ACCENTED_SCRIPTS = ("LATIN ", "GREEK ")
 _SEPARATOR = "COMBINING GRAPHEME JOINER"
 # Letters of Hangul that show nothing.
 _BLANK_LETTERS = dict.fromkeys((0x115F, 0x1160))
+# Soft hyphen and word joiner, which copied texts have within words (Unicode Annex 29, rule WB4).
+_WITHIN_WORDS = dict.fromkeys((0xAD, 0x2060))
 
 # Kinds of characters: a letter that keeps its marks, a letter whose marks may be missing, a vowel
 # sign, a mark for a letter of the second kind, or an invisible mark.
@@ -356,7 +358,8 @@ def _cut_token(token: str) -> tuple[Word, ...]:
     if bare.isascii() and (bare.isdecimal() or (bare.isalpha() and is_of_one_case)):
         word = bare[:LONGEST_WORD].lower()
         return _words[word] if word != token else (Word(word, False),)
-    return tuple([word for chunk in _chunks(token) for word in _cut_chunk(chunk)])
+    whole = token.translate(_WITHIN_WORDS)
+    return tuple([word for chunk in _chunks(whole) for word in _cut_chunk(chunk)])
 
 
 _words = CachedFunction(_cut_token)

@@ -15,7 +15,7 @@ from typing import Annotated, Any
 from mcpg.cli import options
 from mcpg.cli.environment import relative_path
 from mcpg.cli.exit_codes import ExitCode
-from mcpg.cli.open_bundle import load_judgements, open_other, read_settings
+from mcpg.cli.open_bundle import load_judgements, open_other, read_chosen_settings
 from mcpg.cli.options import argument, option
 from mcpg.cli.output import Output
 from mcpg.cli.query import find_fusion, find_strategy, uses_lexicon
@@ -23,7 +23,7 @@ from mcpg.cli.render import RecordListing, markdown, text, write_listing
 from mcpg.cli.settings import Settings
 from mcpg.errors import InputError, NotFoundError, UsageError
 from mcpg.evaluation.judged import Judgements
-from mcpg.files import MAX_BYTES
+from mcpg.files import MAX_BYTES, temporary_folder
 from mcpg.review.change_report import (
     GATES,
     CatalogSide,
@@ -134,12 +134,7 @@ def run(output: Output, chosen: DiffOptions) -> int:
 def _compare(
     chosen: DiffOptions, judgements: Judgements | None, limits: Sequence[Limit], output: Output
 ) -> ChangeReport:
-    settings = read_settings(
-        strategy=chosen.strategy,
-        fusion=chosen.fusion,
-        embed_with=chosen.embed_with,
-        lexicon=chosen.lexicon,
-    )
+    settings = read_chosen_settings(chosen)
     old, new = _name_catalogues(chosen, settings)
     with nullcontext(old) if chosen.base is None else at_revision(new, chosen.base) as place:
         then = open_other(place, "BEFORE", settings, output, is_cached=False)
@@ -232,18 +227,19 @@ def at_revision(path: str, revision: str) -> Iterator[str]:
     top = Path(os.path.normpath(folder / above))
     name = place.relative_to(top).as_posix()
     commit = _git(top, "rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}")
-    with tempfile.TemporaryDirectory(prefix="mcpg-") as copy:
+    with temporary_folder(tempfile.gettempdir()) as copy:
         # Sources are called after their folder, so the copy has its name.
-        root = Path(copy, top.name)
+        root = copy / top.name
         try:
             _extract(top, commit.decode().strip(), name, root)
+            # A link is resolved, and its sources are called after it.
+            called = Path(os.path.abspath(path)).name  # noqa: PTH100
+            copied = (root / name).rename((root / name).with_name(called))
         except OSError as fault:
             raise InputError(
                 f"cannot be read from git: {fault}", place=f"{revision}:{path}"
             ) from None
-        copied = root / name
-        # A link is resolved, and its sources are called after it.
-        yield str(copied.rename(copied.with_name(Path(os.path.abspath(path)).name)))  # noqa: PTH100
+        yield str(copied)
 
 
 def _extract(top: Path, commit: str, name: str, root: Path, left: int = MAX_BYTES) -> int:
@@ -265,16 +261,18 @@ def _extract(top: Path, commit: str, name: str, root: Path, left: int = MAX_BYTE
     if left < 0:
         raise InputError(f"is larger than {MAX_BYTES:,} bytes", place=f"{commit}:{name}")
     root.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="mcpg-") as scratch:
-        index = {"GIT_INDEX_FILE": str(Path(scratch, "index"))}
+    with temporary_folder(tempfile.gettempdir()) as scratch:
+        index = {"GIT_INDEX_FILE": str(scratch / "index")}
         _git(top, "read-tree", "--no-sparse-checkout", commit, variables=index)
         paths = b"".join(path + b"\0" for mode, _, _, _, path in stated if mode != _SUBMODULE)
         into = f"--prefix={root}/"
         _git(top, "checkout-index", "-z", "--stdin", into, variables=index, given=paths)
     for mode, _, oid, _, path in stated:
         inner = os.fsdecode(path)
-        if mode == _SUBMODULE and (top / inner / ".git").exists():
-            left = _extract(top / inner, oid.decode(), ".", root / inner, left)
+        if mode == _SUBMODULE:
+            (root / inner).mkdir(parents=True, exist_ok=True)
+            if (top / inner / ".git").exists():
+                left = _extract(top / inner, oid.decode(), ".", root / inner, left)
         elif mode == _LINK and not _is_within(root / inner, root):
             (root / inner).unlink()
     return left

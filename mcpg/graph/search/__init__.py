@@ -222,10 +222,14 @@ class GraphSearcher:
     def search(self, request: GraphSearchRequest) -> GraphSearchResult:
         """Answer *request*; a failure of an endpoint is a diagnostic.
 
-        A federated search by distances is a `UsageError`.
+        An unknown mode, and a federated search by distances, are `UsageError`s.
         """
         if request.limit < 1:
             raise UsageError("the limit is less than 1", remedy="use a limit of at least 1")
+        if request.mode not in [*Mode]:
+            message = f"no mode is called {request.mode!r}"
+            raise UsageError(message, remedy=f"use {', '.join(Mode)}")
+        request = replace(request, mode=Mode(request.mode))
         if request.is_federated:
             return self._search_federated(request)
         if request.mode is Mode.TOKEN_DISTANCE:

@@ -245,7 +245,9 @@ def test_a_normaliser_that_failed_is_asked_again_after_a_rest(
         assert cached_rewrite(cache, guarded, "bekannt") == "known"
 
 
-@pytest.mark.parametrize("seconds", [0, -1, "soon", None, True])
+@pytest.mark.parametrize(
+    "seconds", [0, -1, "soon", None, True, 10**400, float("nan"), float("inf")]
+)
 def test_a_time_that_is_none_is_the_usual_one(seconds: Any) -> None:
     """What a host says wrong of its time does no harm."""
     result = engine(constant("parcel status"), seconds=seconds).search(QUERY, rewrite=True)

@@ -195,6 +195,16 @@ def test_a_query_of_anything_is_answered(searcher: GraphSearcher, query: str, mo
     assert result.matches == () or mode is Mode.TOKEN_DISTANCE
 
 
+def test_a_mode_may_be_named_by_its_text(searcher: GraphSearcher) -> None:
+    """A mode that is written as text counts as such, and an unknown one is an error."""
+    request = GraphSearchRequest("shpment", mode=Mode.TOKEN_DISTANCE)
+    named = replace(request, mode="token-distance")  # type: ignore[arg-type]
+
+    assert searcher.search(named).matches == searcher.search(request).matches
+    with pytest.raises(UsageError, match="no mode is called 'nearest'"):
+        searcher.search(replace(request, mode="nearest"))  # type: ignore[arg-type]
+
+
 def test_a_misspelt_word_is_found_by_distance(searcher: GraphSearcher) -> None:
     """The nearest text wins, and a query that shares nothing finds nothing."""
     result = searcher.search(GraphSearchRequest("shpment", mode=Mode.TOKEN_DISTANCE, limit=2))
