@@ -86,6 +86,21 @@ def test_a_tool_that_people_disabled_is_as_approved(folder: Path, run: Callable[
         (folder / "a.lock").unlink()
 
 
+def test_the_advice_for_a_name_with_a_digest_can_be_followed(
+    folder: Path, run: Callable[..., Run]
+) -> None:
+    """A tool whose name looks like one with a digest is approved by the suggested argument."""
+    name = "refund@0123456789abcdef0123456789abcdef"
+    (folder / "empty.json").write_text('{"server": "shop", "tools": []}', "utf-8")
+    run("lock", "empty.json", "-o", "a.lock")
+    manifest = json.dumps({"server": "shop", "tools": [{**REFUND, "name": name}]})
+    (folder / "shop.json").write_text(manifest, "utf-8")
+    refused = run("lock", "shop.json", "-o", "a.lock", "--approve", name)
+    assert refused.code == 2
+    (advised,) = re.findall(r"shop::[^'?\s]+", refused.err)
+    assert run("lock", "shop.json", "-o", "a.lock", "--approve", advised).code == 0
+
+
 def test_an_enabled_tool_can_be_approved(folder: Path, run: Callable[..., Run]) -> None:
     """A tool that a document disabled is approved as enabled once its source is alone."""
     manifest = json.dumps({"server": "shop", "tools": [REFUND, TRACK]})

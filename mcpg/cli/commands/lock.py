@@ -240,7 +240,8 @@ def _select_approved(
     found: dict[int, LockChange] = {}
     for named, _, meant in approvals:
         if not meant:
-            names = [one.name for one in changes]
+            # A name that looks as if it had a digest is only understood with one.
+            names = [one.label if _DIGEST.fullmatch(one.name) else one.name for one in changes]
             bare = {name.rpartition("::")[2]: name for name in reversed(names)}
             same = "every tool is as approved"
             remedy = f"use one of {name_some(names, _NAMED)}" if names else same
