@@ -266,7 +266,7 @@ def _extract(top: Path, commit: str, name: str, root: Path, left: int = MAX_BYTE
         _git(top, "read-tree", "--no-sparse-checkout", commit, variables=index)
         paths = b"".join(path + b"\0" for mode, _, _, _, path in stated if mode != _SUBMODULE)
         into = f"--prefix={root}/"
-        _git(top, "checkout-index", "-z", "--stdin", into, variables=index, given=paths)
+        _git(top, "checkout-index", "-f", "-z", "--stdin", into, variables=index, given=paths)
     for mode, _, oid, _, path in stated:
         inner = os.fsdecode(path)
         if mode == _SUBMODULE:
