@@ -120,11 +120,13 @@ def assemble_sources(
     output.diagnostics((*package_plugins().diagnostics, *assembly.diagnostics))
     note_failures(batch, assembly.diagnostics, output)
     if not assembly.catalog.tools:
-        if any(item.severity == Severity.ERROR for item in assembly.diagnostics):
+        has_items = any(map(is_item, batch.documents))
+        is_lost = bool(batch.tools or batch.failed or assembly.unread) or not has_items
+        if is_lost and any(item.severity == Severity.ERROR for item in assembly.diagnostics):
             # A graph of tools is not replaced by an empty one because all its sources are broken.
             message = "no tool could be read from the sources: nothing was written"
             raise SourceError(message, remedy="fix the issues above")
-        if not any(map(is_item, batch.documents)):
+        if not has_items:
             output.note("no tool was found in the sources")
     return assembly
 

@@ -51,6 +51,23 @@ def test_skills_are_listed_searched_and_shown(skills: Path, run: Callable[..., R
     assert run("show", "tide-tables").code != 0
 
 
+def test_a_broken_skill_costs_the_others_nothing(
+    skills: Path, run: Callable[..., Run], tmp_path: Path
+) -> None:
+    """Skills alone are bundled without the broken one, but tools are not lost for them."""
+    (skills / "skills/broken").mkdir()
+    (skills / "skills/broken/SKILL.md").write_text("# No front matter\n")
+    done = run("bundle", "skills:kit/skills", "-o", "graph.mdld")
+    assert "has no front matter" in done.err
+    listed = run("list", "--kind", "skill", "--format", "json").json
+    assert [one["id"] for one in listed["items"]] == ["knots", "tide-tables"]
+    run("bundle", "kit", "-o", "graph.mdld")
+    before = (tmp_path / "graph.mdld").read_bytes()
+    (skills / "tools.json").write_text("{")
+    assert run("bundle", "kit", "-o", "graph.mdld").code != 0
+    assert (tmp_path / "graph.mdld").read_bytes() == before
+
+
 @pytest.mark.usefixtures("skills")
 def test_answers_are_the_same_without_skills(run: Callable[..., Run]) -> None:
     """Skills beside the tools change no answer about tools."""
