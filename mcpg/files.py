@@ -7,7 +7,7 @@ import errno
 import os
 import stat
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -21,6 +21,7 @@ MAX_BYTES = 2 * 1024**3
 
 _TEMPORARY = (".mcpg-", ".tmp")
 _ABANDONED_SECONDS = 3600.0  # where locks cannot be had, an older temporary file is in use no more
+_CLOCK_SKEW_SECONDS = 3600.0
 _CHUNK = 1024 * 1024
 _HAS_LOCKS = os.name == "posix"
 _LOCK_SECONDS = 60.0
@@ -73,11 +74,7 @@ def atomic_write(
 
 
 def write_files(files: Mapping[Path, bytes]) -> None:
-    """Write each of *files* atomically, without waiting until the disk has it.
-
-    Raises:
-        OutputError: A file cannot be written; those before it are.
-    """
+    """Write each of *files* atomically, without waiting until the disk has it."""
     tidied: set[Path] = set()
     for path, data in files.items():
         with _convert_to_output_error(path):
@@ -88,14 +85,61 @@ def write_files(files: Mapping[Path, bytes]) -> None:
             _write(target, data, sync=False, private=False, special=False)
 
 
+@contextmanager
+def temporary_folder(parent: Path | str) -> Iterator[Path]:
+    """Make a folder in *parent*, which only its owner can read, and remove it after the block.
+
+    A folder that a killed process left is removed by `remove_leftovers`.
+
+    Raises:
+        OutputError: It cannot be made.
+    """
+    with _convert_to_output_error(parent):
+        remove_leftovers(parent)
+        folder, handle = _make_folder(parent)
+    try:
+        yield folder
+    finally:
+        remove_folder(folder)
+        if handle is not None:
+            os.close(handle)
+
+
+def _make_folder(parent: Path | str) -> tuple[Path, int | None]:
+    """Make a temporary folder, and return its path and a handle of it that locks it."""
+    while True:
+        folder = temporary_name(parent)
+        folder.mkdir(0o700)
+        handle = os.open(folder, os.O_RDONLY) if _HAS_LOCKS else None
+        if handle is None or (_lock(handle) is not False and folder.exists()):
+            return folder, handle
+        os.close(handle)  # as in `new_file`
+
+
+def remove_folder(folder: Path | str) -> None:
+    """Remove *folder* with its content, except what cannot be removed."""
+    import shutil  # noqa: PLC0415 - slow, and a search removes no folder
+
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def temporary_name(folder: Path | str) -> Path:
+    """Return a new path in *folder* that `remove_leftovers` removes unless it is locked."""
+    prefix, suffix = _TEMPORARY
+    return Path(folder, f"{prefix}{os.urandom(8).hex()}{suffix}")
+
+
 def remove_leftovers(folder: Path | str) -> None:
-    """Remove the temporary files that killed processes left in *folder*, except those in use."""
+    """Remove the temporary files that killed processes left in *folder*, except those in use.
+
+    The same holds for temporary folders.
+    """
     with contextlib.suppress(OSError), os.scandir(folder) as found:
         prefix, suffix = _TEMPORARY
         for entry in found:
             if entry.name.startswith(prefix) and entry.name.endswith(suffix):
                 with contextlib.suppress(OSError):  # a file that cannot be removed stays
-                    _remove_unused(entry.path)
+                    _remove_unused(entry.path, is_folder=entry.is_dir(follow_symlinks=False))
 
 
 @contextmanager
@@ -130,12 +174,28 @@ def locked_folder(folder: Path | str, *, seconds: float = _LOCK_SECONDS) -> Iter
             os.close(handle)
 
 
-def exists(path: Path | str) -> bool:
-    """Return whether *path* exists; false if it cannot be checked."""
+def read_last_use(path: Path | str) -> float:
+    """Return the modification time of *path*, or 0 if it cannot be read.
+
+    A time in the future is also 0. Otherwise files from before the clock was set back would outlive
+    all newer ones in a cache that keeps the last used.
+    """
+    with contextlib.suppress(OSError):
+        used = Path(path).stat().st_mtime
+        return used if used < time.time() + _CLOCK_SKEW_SECONDS else 0.0
+    return 0.0
+
+
+def _check(path: Path | str, test: Callable[[Path], bool]) -> bool:
     try:
-        return Path(path).exists()
+        return test(Path(path))
     except (OSError, ValueError):
         return False
+
+
+def exists(path: Path | str) -> bool:
+    """Return whether *path* exists; false if it cannot be checked."""
+    return _check(path, Path.exists)
 
 
 def present_paths(paths: Sequence[str]) -> tuple[list[str], tuple[Diagnostic, ...]]:
@@ -153,26 +213,17 @@ def present_paths(paths: Sequence[str]) -> tuple[list[str], tuple[Diagnostic, ..
 
 def is_file(path: Path | str) -> bool:
     """Return whether *path* is a regular file; false if it cannot be checked."""
-    try:
-        return Path(path).is_file()
-    except (OSError, ValueError):
-        return False
+    return _check(path, Path.is_file)
 
 
 def is_folder(path: Path | str) -> bool:
     """Return whether *path* is a folder; false if it cannot be checked."""
-    try:
-        return Path(path).is_dir()
-    except (OSError, ValueError):
-        return False
+    return _check(path, Path.is_dir)
 
 
 def is_link(path: Path | str) -> bool:
     """Return whether *path* is a symbolic link; false if it cannot be checked."""
-    try:
-        return Path(path).is_symlink()
-    except (OSError, ValueError):
-        return False
+    return _check(path, Path.is_symlink)
 
 
 def text_of_path(path: Path | str) -> str:
@@ -184,13 +235,9 @@ def text_of_path(path: Path | str) -> str:
 
 
 def read_bytes(path: Path | str, limit: int) -> bytes:
-    """Read the file at *path*.
+    """Read the file at *path*, of at most *limit* bytes.
 
     A pipe without a writer is empty; the call does not wait for one.
-
-    Args:
-        path: The file to read.
-        limit: Maximum size in bytes.
 
     Raises:
         NotFoundError: The file does not exist.
@@ -316,19 +363,11 @@ def new_file(folder: Path, mode: int | None) -> tuple[Path, int]:
     """Make a temporary file in *folder*, and return its path and a handle of it.
 
     If the system can, it is locked until the handle is closed. If the process is killed, a later
-    write to the folder removes the file.
-
-    Args:
-        folder: The folder.
-        mode: The mode that the file will have; `None` for the mode of any new file.
-
-    Raises:
-        OSError: It cannot be made.
+    write to the folder removes the file. It has the *mode*, `None` for that of any new file.
     """
     flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-    prefix, suffix = _TEMPORARY
     while True:
-        temporary = folder / f"{prefix}{os.urandom(8).hex()}{suffix}"
+        temporary = temporary_name(folder)
         # Closed to others from the first moment: its mode is widened only once it is whole.
         handle = os.open(temporary, flags, 0o666 if mode is None else 0o600)
         if _lock(handle) is not False and temporary.exists():
@@ -359,14 +398,15 @@ def _fill(
         temporary.chmod(stat.S_IMODE(mode))
 
 
-def _remove_unused(path: str) -> None:
-    """Remove a temporary file that no process has locked."""
-    handle = os.open(path, os.O_RDWR | os.O_NOFOLLOW) if _HAS_LOCKS else None
+def _remove_unused(path: str, *, is_folder: bool) -> None:
+    """Remove a temporary file or folder that no process has locked."""
+    flags = os.O_RDONLY if is_folder else os.O_RDWR
+    handle = os.open(path, flags | os.O_NOFOLLOW) if _HAS_LOCKS else None
     try:
         is_ours = None if handle is None else _lock(handle)
         age = time.time() - Path(path).lstat().st_mtime
         if is_ours or (is_ours is None and age > _ABANDONED_SECONDS):
-            Path(path).unlink()
+            remove_folder(path) if is_folder else Path(path).unlink()
     finally:
         if handle is not None:
             os.close(handle)

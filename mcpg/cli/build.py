@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from mcpg.bundle import RANKING, Assembly, assemble, decode_bundle
-from mcpg.bundle.assemble import list_names, missing_documents, names_by_source, with_missing
+from mcpg.bundle.assemble import MOST_NAMED, missing_documents, names_by_source, with_missing
 from mcpg.caching.build_cache import (
     NO_BUILD_CACHE,
     BuildCache,
@@ -52,7 +52,14 @@ from mcpg.errors import (
     UsageError,
     info,
 )
-from mcpg.files import MAX_BYTES, file_holds, read_bytes, text_of_path
+from mcpg.files import (
+    MAX_BYTES,
+    file_holds,
+    read_bytes,
+    read_last_use,
+    remove_leftovers,
+    text_of_path,
+)
 from mcpg.index.document_terms import analyse_documents
 from mcpg.index.file import cached_path, write_index_beside
 from mcpg.index.word_sections import (
@@ -70,7 +77,7 @@ from mcpg.sources.live import query_servers
 from mcpg.sources.model import FailedSource
 from mcpg.sources.read import FILE, FOLDER, REGISTERED, find_kind
 from mcpg.sources.registry import FileSource, ServerSource
-from mcpg.values import format_count
+from mcpg.values import format_count, list_some
 
 _MOST_REASONS = 10
 
@@ -121,8 +128,8 @@ def assemble_sources(
     note_failures(batch, assembly.diagnostics, output)
     if not assembly.catalog.tools:
         has_items = any(map(is_item, batch.documents))
-        is_lost = bool(batch.tools or batch.failed or assembly.unread) or not has_items
-        if is_lost and any(item.severity == Severity.ERROR for item in assembly.diagnostics):
+        is_broken = any(item.severity == Severity.ERROR for item in assembly.diagnostics)
+        if is_broken and (batch.failed or assembly.unread or not has_items):
             # A graph of tools is not replaced by an empty one because all its sources are broken.
             message = "no tool could be read from the sources: nothing was written"
             raise SourceError(message, remedy="fix the issues above")
@@ -176,7 +183,7 @@ class PreviousBuild:
         if missing and not self.allows_missing:
             return with_missing(batch, missing, assemble)
         for source_id, names in names_by_source(missing).items():
-            output.note(f"left out, because {source_id} failed: {list_names(names)}")
+            output.note(f"left out, because {source_id} failed: {list_some(names, MOST_NAMED)}")
         return assembly
 
 
@@ -260,6 +267,8 @@ class BuildCacheSession:
         folder = cache_folder() if target else None
         self._path = Path(cached_path(target, folder, SUFFIX)) if target and folder else None
         self._words_path = self._path and self._path.with_suffix(WORDS_SUFFIX)
+        if folder:  # of a run that was killed at its end, after which this one may write nothing
+            remove_leftovers(folder)
         self._jobs = jobs
         self._workers: Workers | None = None
         self._handovers: dict[bytes, WorkerFiles] = {}
@@ -338,10 +347,10 @@ class BuildCacheSession:
             with suppress(OutputError, OSError, ValueError):
                 save_build_cache(self._path, self.memo)
                 folder = self._path.parent
-                times: dict[str, int] = {}
+                times: dict[str, float] = {}
                 for file in folder.glob(f"*{SUFFIX}"):
                     name = file.name.removesuffix(WORDS_SUFFIX).removesuffix(SUFFIX)
-                    times[name] = max(file.stat().st_mtime_ns, times.get(name, 0))
+                    times[name] = max(read_last_use(file), times.get(name, 0.0))
                 for name in sorted(times, key=times.__getitem__)[:-MOST_FILES]:
                     for suffix in (SUFFIX, WORDS_SUFFIX):
                         (folder / f"{name}{suffix}").unlink(missing_ok=True)

@@ -10,11 +10,12 @@ import hashlib
 import logging
 import os
 import random
+import socket
 import time
 from collections.abc import Callable, Collection, Iterator
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from dataclasses import dataclass, field
-from threading import Lock
+from threading import Lock, Timer
 from typing import Any, TypeAlias, TypeVar
 
 import psycopg
@@ -71,6 +72,53 @@ STEPS = (
       dimensions int not null,
       tools int not null
     );
+    """,
+    # 4: whole catalogs, in parts. Each part is a partition of three tables; postings and records
+    # are compact as they are.
+    """
+    create table parts (
+      number int generated always as identity primary key,
+      key text not null unique,
+      tools int not null
+    );
+    create table catalogs (
+      number int generated always as identity primary key,
+      digest text not null,
+      tools int not null,
+      parts int[] not null,
+      sizes int[] not null,
+      vocabulary bytea not null
+    );
+    alter table catalogs alter vocabulary set storage external;
+    create table part_tools (
+      part int not null,
+      tool int not null,
+      source bytea not null,
+      categories bytea[] not null,
+      read_only smallint not null,
+      enabled boolean not null,
+      links int[] not null,
+      meaning bytea not null,
+      record bytea not null
+    ) partition by list (part);
+    create table part_terms (
+      part int not null,
+      term bytea not null,
+      kind smallint not null,
+      tools bytea not null,
+      impacts bytea not null
+    ) partition by list (part);
+    create table part_names (
+      part int not null,
+      name bytea not null,
+      tools int[] not null
+    ) partition by list (part);
+    create view whole_parts as select number, key from parts
+    where to_regclass('part_tools_' || number) is not null
+      and to_regclass('part_terms_' || number) is not null
+      and to_regclass('part_names_' || number) is not null;
+    alter table part_tools alter record set storage external;
+    alter table part_terms alter tools set storage external, alter impacts set storage external;
     """,
 )
 """Each step turns the previous version of the schema into the next; steps never change."""
@@ -245,20 +293,25 @@ class Database(AbstractContextManager["Database"]):
         attempts: int | None = None,
         *,
         retried: Collection[str] = (),
+        is_brief: bool = False,
     ) -> Answer:
         """Do *work*, which may be called several times, in a transaction of its own.
 
         It is retried, up to *attempts* times, after a transient failure or one of the SQLSTATE
-        codes *retried*.
+        codes *retried*. If it *is_brief*, it may take as long as one statement may, and the
+        connection is cut a second later: the server may be frozen.
         """
+        seconds = self.settings.statement_timeout + 1 if is_brief else None
         most = attempts or self.settings.attempts
         attempt = 1
         while True:
             pool = None
             try:
                 pool = self._open_pool()
-                with pool.connection() as connection:
-                    return work(connection)
+                with pool.connection() as connection, _cut_after(seconds, connection):
+                    answer = work(connection)
+                    connection.commit()
+                    return answer
             except psycopg.Error as fault:
                 if pool is not None and is_lost(fault):
                     self._discard(pool)
@@ -312,11 +365,14 @@ class Database(AbstractContextManager["Database"]):
 
     def _open_pool(self) -> ConnectionPool[Connection]:
         self._own()
+        if (opened := self._pool) is not None:
+            return opened
+        # A single connection fails at once with a reason; a pool would only wait. No thread waits
+        # for the failing connection of another.
+        with psycopg.connect(self._conninfo, autocommit=True) as connection:
+            migrate(connection, self.settings.schema, self.address)
         with self._lock:
             if self._pool is None:
-                # A single connection fails at once with a reason; a pool would only wait.
-                with psycopg.connect(self._conninfo, autocommit=True) as connection:
-                    migrate(connection, self.settings.schema, self.address)
                 self._pool = ConnectionPool(
                     self._conninfo,
                     kwargs={"autocommit": False},
@@ -342,6 +398,27 @@ class Database(AbstractContextManager["Database"]):
                 return
             self._pool = None
         pool.close()
+
+
+@contextmanager
+def _cut_after(seconds: float | None, connection: Connection) -> Iterator[None]:
+    """Cut the *connection* if the block takes longer than *seconds*; `None` for no limit."""
+    if seconds is None:
+        yield
+        return
+    with socket.fromfd(connection.fileno(), socket.AF_INET, socket.SOCK_STREAM) as copy:
+
+        def cut() -> None:
+            with suppress(OSError):
+                copy.shutdown(socket.SHUT_RDWR)
+
+        timer = Timer(seconds, cut)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
 
 
 _CONFIGURE = """

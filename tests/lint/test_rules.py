@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from lint.conftest import sound, tool
 
+from mcpg.bundle import assemble
+from mcpg.catalog.model import Tool
 from mcpg.lint import RULES, Report
 from mcpg.lint.context import stems
 from mcpg.lint.findability import opening
+from mcpg.lint.model import Selection
+from mcpg.lint.run import lint
+from mcpg.sources import read_sources
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -331,3 +337,82 @@ def test_an_opening_is_sought_no_further_than_a_query_is_long() -> None:
     after = stems.cache_info()
     assert len(query) == 300
     assert after.hits + after.misses - before.hits - before.misses <= len(query)
+
+
+def test_references_are_percent_encoded(found: Callable[..., set[str]]) -> None:
+    """The pointer of a reference is the fragment of a URI: `%20` in it is a blank."""
+    one = with_schema(**{"$ref": "#/$defs/whole%20article"})
+    one["inputSchema"]["$defs"] = {"whole article": {"type": "integer"}}
+    assert "S105" not in found(one, select=["S105"])
+    one["inputSchema"]["$defs"] = {"whole": {"article": {"type": "integer"}}}
+    assert "S105" in found(one, select=["S105"])
+
+
+@pytest.mark.parametrize(
+    ("schema", "shown"),
+    [
+        ({"type": "string", "default": True}, "the default true"),
+        ({"type": "string", "default": {"a": [None]}}, 'the default {"a": [null]}'),
+        ({"type": ["integer", {"a": False}]}, 'the type {"a": false}'),
+        ({"type": "integer", "default": "no"}, "the default 'no'"),
+    ],
+)
+def test_values_are_shown_as_json(
+    schema: dict[str, Any], shown: str, check: Callable[..., Report]
+) -> None:
+    """Authors of schemas write JSON, not Python."""
+    findings = check({"shop.json": {"tools": [with_schema(**schema)]}}, ["S"]).findings
+    assert any(shown in one.message for one in findings)
+
+
+def test_a_bound_may_be_too_great_for_a_float() -> None:
+    """Hosts and modules have whole numbers of any size."""
+    bounds = {"type": "integer", "minimum": 10**400, "maximum": 5}
+    schema = {"type": "object", "properties": {"article": bounds}}
+    given = read_sources([Tool("", "shop", "buyer_notify", description=GOOD, input_schema=schema)])
+    report = lint(assemble(given, texts=False), selection=Selection.of(["S106"]))
+    assert [one.code for one in report.findings] == ["S106"]
+
+
+def test_names_that_differ_by_case_or_separators(found: Callable[..., set[str]]) -> None:
+    """Names of one source that are written alike are reported; other names are not."""
+    written = [tool(name, f"{GOOD} {name}") for name in ("pay_bill", "payBill", "pay_bills")]
+    assert found(*written[:2], select=["N103"]) == {"N103"}
+    assert found(written[0], written[2], select=["N103"]) == set()
+
+
+@pytest.mark.parametrize(("field", "most"), [("aliases", 25), ("keywords", 12)])
+def test_hints_that_claim_too_much(check: Callable[..., Report], field: str, most: int) -> None:
+    """More aliases, and more keywords with one word, than a tool needs are reported."""
+    for count, expected in ((most, []), (most + 1, ["K101"])):
+        hints = {"tools": {"order_search": {field: [f"order {n}x" for n in range(count)]}}}
+        files = {"shop.json": {"tools": sound()}, "shop.hints.json": hints}
+        assert [one.code for one in check(files, ["K101"]).findings] == expected
+
+
+def test_titles_and_aliases_that_find_other_tools(check: Callable[..., Report]) -> None:
+    """A title and an alias with which a search finds another tool first are reported."""
+    box = tool("box_open", "Show a box with what is inside, to anybody.", title="Invoice PDF")
+    hints = {"box_open": {"aliases": ["parcel track", "crate"]}}
+    hints["invoice_pdf"] = {"aliases": ["invoice pdf"]}
+    files = {"shop.json": {"tools": [*sound(), box]}, "shop.hints.json": {"tools": hints}}
+    findings = check(files, ["R102", "R103"]).findings
+    hiders = {one.code: (one.tool_id, one.others[0].tool_id) for one in findings}
+    assert hiders == {"R102": ("box_open", "invoice_pdf"), "R103": ("box_open", "parcel_track")}
+
+
+def test_a_tool_without_relations_among_related_ones(check: Callable[..., Report]) -> None:
+    """A tool is an orphan if nearly all tools of its source are related, and it is not."""
+    things = [tool(f"thing_{n}", f"Do number {n}.") for n in range(9)]
+    related = {one["name"]: {"related": ["order_search"]} for one in (*sound()[1:], *things)}
+    tools = [*sound(), *things, tool("zebra", "Draw stripes.", inputSchema={"type": "object"})]
+    for hints, expected in ((related, ["zebra"]), ({}, [])):
+        files = {"shop.json": {"tools": tools}, "shop.hints.json": {"tools": hints}}
+        assert [one.tool_id for one in check(files, ["L103"]).findings] == expected
+
+
+def test_every_rule_has_a_test() -> None:
+    """Each rule is named by a test."""
+    files = Path(__file__).parents[1].rglob("test_*.py")
+    tests = "".join(file.read_text("utf-8") for file in files)
+    assert {*RULES} <= {*re.findall(r'"([A-Z]\d{3})"', tests)}

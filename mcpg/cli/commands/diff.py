@@ -16,7 +16,7 @@ from typing import Annotated, Any
 from mcpg.cli import options
 from mcpg.cli.environment import relative_path
 from mcpg.cli.exit_codes import ExitCode
-from mcpg.cli.open_bundle import load_judgements, open_other, read_settings
+from mcpg.cli.open_bundle import load_judgements, open_other, read_chosen_settings
 from mcpg.cli.options import argument, option
 from mcpg.cli.output import Output
 from mcpg.cli.query import find_fusion, find_strategy, uses_lexicon
@@ -24,7 +24,7 @@ from mcpg.cli.render import RecordListing, markdown, text, write_listing
 from mcpg.cli.settings import Settings
 from mcpg.errors import InputError, NotFoundError, UsageError
 from mcpg.evaluation.judged import Judgements
-from mcpg.files import MAX_BYTES
+from mcpg.files import MAX_BYTES, temporary_folder
 from mcpg.review.change_report import (
     GATES,
     CatalogSide,
@@ -135,12 +135,7 @@ def run(output: Output, chosen: DiffOptions) -> int:
 def _compare(
     chosen: DiffOptions, judgements: Judgements | None, limits: Sequence[Limit], output: Output
 ) -> ChangeReport:
-    settings = read_settings(
-        strategy=chosen.strategy,
-        fusion=chosen.fusion,
-        embed_with=chosen.embed_with,
-        lexicon=chosen.lexicon,
-    )
+    settings = read_chosen_settings(chosen)
     old, new = _name_catalogues(chosen, settings)
     with nullcontext(old) if chosen.base is None else at_revision(new, chosen.base) as place:
         then = open_other(place, "BEFORE", settings, output, is_cached=False)
@@ -231,9 +226,9 @@ def at_revision(path: str, revision: str) -> Iterator[str]:
     folder = next(one for one in (place, *place.parents) if one.is_dir())
     name = place.relative_to(folder).as_posix()
     commit = _git(folder, "rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}")
-    with tempfile.TemporaryDirectory(prefix="mcpg-") as copy:
+    with temporary_folder(tempfile.gettempdir()) as copy:
         # Sources are called after their folder, so the copy of a folder has its name.
-        root = Path(copy, folder.name) if folder == place else Path(copy)
+        root = copy / folder.name if folder == place else copy
         try:
             _extract(folder, commit.decode().strip(), name, root)
         except (tarfile.TarError, OSError) as fault:
