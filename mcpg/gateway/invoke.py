@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import math
 import sys
 from asyncio import CancelledError, current_task
 from collections.abc import Callable, Iterator, Mapping
@@ -186,11 +187,18 @@ def _make_result(function: Function, value: Any) -> CallResponse:
         try:
             data = to_json(value, bytes_mode="base64", inf_nan_mode="null")
         except Exception as fault:  # noqa: BLE001 - values of others raise anything
-            message = f"its return value cannot be converted to JSON ({type(fault).__name__})"
-            raise CallError(FaultCode.TOOL_FAILED, message) from None
-    plain = json.loads(data)
-    text = json.dumps(plain, ensure_ascii=False)
+            raise _refuse_result(fault) from None
+    try:
+        plain = json.loads(data)
+        text = json.dumps(plain, ensure_ascii=False)
+    except ValueError as fault:  # Python limits the digits of an integer
+        raise _refuse_result(fault) from None
     return CallResponse(({"type": "text", "text": text},), plain)
+
+
+def _refuse_result(fault: Exception) -> CallError:
+    message = f"its return value cannot be converted to JSON ({type(fault).__name__})"
+    return CallError(FaultCode.TOOL_FAILED, message)
 
 
 META = "managedCodeMcpGateway"
@@ -475,10 +483,9 @@ class Invoker:
         if structured is None:
             texts = (block.get("text") for block in result.content if block.get("type") == "text")
             first = next(texts, None)
-            with suppress(ValueError, RecursionError):  # `int` refuses NaN and infinities
-                structured = (
-                    json.loads(first, parse_constant=int) if isinstance(first, str) else None
-                )
+            with suppress(ValueError, RecursionError):
+                if isinstance(first, str):
+                    structured = json.loads(first, parse_constant=int, parse_float=_read_finite)
         is_parsed = result.structured is None and structured is not None
         invoked = CallResult(tool.id, tool.source_id, tool.name, result.content, structured)
         faults: tuple[Fault, ...] = ()
@@ -493,6 +500,14 @@ class Invoker:
         short = message if len(message) <= longest else f"{message[:longest]}..."
         faults = (Fault(fault.code, short, _REMEDIES.get(fault.code, "")),)
         return CallResult(tool.id, tool.source_id, tool.name, faults=faults, error=fault.error)
+
+
+def _read_finite(text: str) -> float:
+    """Read a number of JSON; raises `ValueError` if it overflows, as `int` does for `NaN`."""
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError("not a finite number")
+    return value
 
 
 def _make_refusal(tool: Tool) -> RefusedError:

@@ -307,7 +307,7 @@ def _decode_body(response: httpx2.Response, data: bytes, *, is_text: bool) -> st
     except (LookupError, ValueError):
         known = ""
     # Some encodings of Python never end, or do not encode text.
-    encoding = known if _CHARSET.match(known) else "utf-8"
+    encoding = known if _CHARSET.match(known) and known != "utf-8" else "utf-8-sig"
     if is_text:
         return data.decode(encoding, "replace")
     try:

@@ -140,7 +140,7 @@ def _measure(value: Any, most_parts: int) -> _Extent:
                 if parts > most_parts:
                     return _Extent(parts, characters, depth)
                 if isinstance(node, dict):
-                    characters += sum(map(len, node))
+                    characters += sum(len(key) for key in node if isinstance(key, str))
                 below.extend(node.values() if isinstance(node, dict) else node)
         if not below:
             return _Extent(parts, characters, depth)

@@ -235,7 +235,7 @@ class LoginResult:
 
 
 _VARIABLE = re.compile(
-    r"\$\{(?:(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?|input:([^}]{1,60}))\}"
+    r"\$\{(?:(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-((?:(?!\$\{)[^}])*))?|input:([^}]{1,60}))\}"
 )
 _OTHER = re.compile(r"\$\{([^}]{0,60})\}")
 _OF_EDITORS = ("workspaceFolder", "workspaceFolderBasename", "userHome", "pathSeparator")

@@ -47,6 +47,8 @@ _DEEPEST = 8
 _LONGEST_OPTION = 64 * 1024
 _SNAKE = re.compile("_([a-z])")
 _NUMBERS = re.compile("[0-9]+")
+_DATE = re.compile("[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}")
+_WORD = 10**9
 _SHOWN = 3
 
 
@@ -303,9 +305,17 @@ def _keep_latest(servers: Iterable[ListedServer]) -> tuple[list[ListedServer], i
     return latest, sum(map(len, versions.values())) - len(latest)
 
 
-def _version_key(server: ListedServer) -> tuple[tuple[int, ...], bool]:
-    release, _, before = server.version.partition("-")
-    return tuple(int(one[:9]) for one in _NUMBERS.findall(release)), not before
+def _version_key(server: ListedServer) -> tuple[tuple[int, ...], bool, tuple[tuple[int, str], ...]]:
+    """Return the place of a version among others, by Semantic Versioning; dates are also read."""
+    release, _, before = server.version.partition("+")[0].partition("-")
+    if _DATE.fullmatch(server.version):
+        release, before = server.version, ""
+    numbers = tuple(int(one[:9]) for one in _NUMBERS.findall(release))
+    # Numbers are before words, and compared as numbers.
+    steps = (
+        (int(one[:9]), "") if _NUMBERS.fullmatch(one) else (_WORD, one) for one in before.split(".")
+    )
+    return numbers, not before, tuple(steps)
 
 
 def read_catalog(

@@ -128,6 +128,14 @@ async def test_arguments_are_checked_before_anything_is_started(
     assert not await anyio.Path(note).exists()
 
 
+@pytest.mark.parametrize("names", [{1: "a"}, {None: "a"}, {"n": {2: "a"}}, {("n",): "a"}])
+async def test_names_that_are_no_texts_are_faults(names: Any) -> None:
+    """A host may give any mapping; what a name of JSON cannot be is a fault of the call."""
+    invoked = await call("double", {"number": 2} | names)
+    assert not invoked.is_success
+    assert {one.code for one in invoked.faults} == {FaultCode.ARGUMENTS_INVALID}
+
+
 async def test_half_a_character_ends_no_connection(
     serve: Callable[[str], ServerSource], note: Path
 ) -> None:
@@ -369,6 +377,11 @@ def unwritable() -> Any:
     return object()
 
 
+def endless(digits: int) -> int:
+    """Return a number that Python does not read again."""
+    return 10**digits
+
+
 def half() -> str:
     """Return half of a character."""
     return "\ud800!"
@@ -392,6 +405,7 @@ FUNCTIONS = FunctionSource(
         awaits_cancelled,
         odd,
         unwritable,
+        endless,
         half,
         double,
         four,
@@ -500,6 +514,11 @@ async def test_what_functions_print_goes_to_standard_error(
             "unwritable",
             {},
             "its return value cannot be converted to JSON (PydanticSerializationError)",
+        ),
+        (
+            "endless",
+            {"digits": 5000},
+            "its return value cannot be converted to JSON (ValueError)",
         ),
     ],
 )

@@ -702,6 +702,9 @@ async def test_answers_become_results(trying: Trying) -> None:
     found = await of('{"a": "\\ud800"}', Content_Type="application/problem+json; charset=utf-8")
     assert found.structured == {"a": "\ufffd"}
     assert found.text == '{"a": "\\ud800"}'
+    marked = await of(b'\xef\xbb\xbf{"a": 1}', Content_Type="application/json")
+    assert (marked.text, marked.structured) == ('{"a": 1}', {"a": 1})
+    assert (await of('{"a": 1e400}', Content_Type="application/json")).structured is None
     broken = await of('{"a": NaN', Content_Type="application/json")
     assert (broken.text, broken.structured) == ('{"a": NaN', None)
     assert (

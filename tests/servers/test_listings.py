@@ -95,6 +95,25 @@ def test_the_latest_version_counts(save: Callable[[str, object], str]) -> None:
     assert "3 older versions" in messages(path)
 
 
+@pytest.mark.parametrize(
+    ("versions", "latest"),
+    [
+        (("1.0.0-rc.10", "1.0.0-rc.9"), "1.0.0-rc.10"),
+        (("1.0.0-rc.1", "1.0.0-2"), "1.0.0-rc.1"),
+        (("1.0.0-beta", "1.0.0-alpha.9"), "1.0.0-beta"),
+        (("2025-11-25", "2025-10-01"), "2025-11-25"),
+        (("1.0.1+a", "1.0.0+b-9"), "1.0.1+a"),
+    ],
+)
+def test_the_order_in_the_file_does_not_matter(
+    save: Callable[[str, object], str], versions: tuple[str, ...], latest: str
+) -> None:
+    """Steps before a release and dates are compared, whichever is first."""
+    for number, order in enumerate((versions, versions[::-1])):
+        path = save(f"all{number}.json", [{**SERVER, "version": one} for one in order])
+        assert [one.version for one in listed(path)] == [latest]
+
+
 def test_deleted_servers_are_left_out(save: Callable[[str, object], str]) -> None:
     """A registry keeps what was withdrawn; a search must not offer it."""
     meta = {"io.modelcontextprotocol.registry/official": {"status": "deleted"}}

@@ -192,6 +192,7 @@ def test_an_address(entry: dict[str, Any], is_sse: bool) -> None:
             "the input `api-key` has no value (set MCPG_INPUT_API_KEY)",
         ),
         ({"command": "x", "cwd": "${config:a.b}"}, "is not an environment variable reference"),
+        ({"command": "${NO:-${HOME}}"}, "is not an environment variable reference"),
         ({"command": "x", "env": {"A": "${MISSING}"}}, "`MISSING` is not set"),
         ({"type": "carrier-pigeon"}, "`type` is not a known value"),
         ({"url": "ftp://example.com"}, "`url` is not a URL"),
