@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ from .mutators import write_field
 CORPUS = Path(__file__).parent / "corpus"
 EXAMPLES = Path(__file__).parents[2] / "examples"
 _TOOLS = EXAMPLES / "tools"
-_FEW = 2
+_FEW, _SEARCHED = 2, 8
 
 
 def read_corpus(folder: str) -> list[bytes]:
@@ -40,24 +41,31 @@ def read_corpus(folder: str) -> list[bytes]:
 
 
 @cache
-def _example_tools() -> list[dict[str, Any]]:
+def _example_tools(count: int = _FEW) -> list[dict[str, Any]]:
+    """Return the tools of the examples with the shortest definitions."""
     text = (_TOOLS / "commerce.json").read_text("utf-8")
     tools: list[dict[str, Any]] = json.loads(text)["tools"]
-    return sorted(tools, key=lambda one: len(json.dumps(one)))[:_FEW]
+    return sorted(tools, key=lambda one: len(json.dumps(one)))[:count]
+
+
+def write_sources(folder: Path, count: int = _SEARCHED) -> str:
+    """Write a manifest of some tools and the hints for them, and return the path of the folder."""
+    tools = _example_tools(count)
+    names = {tool["name"] for tool in tools}
+    hints = yaml.safe_load((_TOOLS / "commerce.hints.yaml").read_text("utf-8"))["tools"]
+    kept = {name: one for name, one in hints.items() if name in names}
+    place = folder / "tools"
+    place.mkdir(exist_ok=True)
+    (place / "commerce.json").write_text(json.dumps({"tools": tools}), "utf-8")
+    (place / "commerce.hints.yaml").write_text(yaml.safe_dump({"tools": kept}), "utf-8")
+    return str(place)
 
 
 @cache
 def make_assembly() -> Assembly:
     """Return some tools of the examples, assembled with their hints."""
-    hints = (_TOOLS / "commerce.hints.yaml").read_text("utf-8")
-    known = {tool["name"] for tool in _example_tools()}
-    rules = {name: one for name, one in yaml.safe_load(hints)["tools"].items() if name in known}
-    batch = read_sources(_example_tools(), source_id="commerce")
-    from mcpg.catalog.hints import read_hint_rules
-    from mcpg.sources.model import SourceBatch
-
-    read, _ = read_hint_rules(yaml.safe_dump({"tools": rules}), "x.hints.yaml")
-    return assemble(SourceBatch.join([batch, SourceBatch(rules=read)]))
+    with TemporaryDirectory() as folder:
+        return assemble(read_sources([write_sources(Path(folder), _FEW)]))
 
 
 def make_manifests() -> Iterator[bytes]:

@@ -217,7 +217,7 @@ def mutate_request(data: bytes, words: Sequence[str], rng: Random) -> bytes | No
 
 def _open_explore(folder: Path) -> Reader:
     faults: list[Exception] = []
-    tools = str(seeds.EXAMPLES / "tools")
+    tools = seeds.write_sources(folder)
     live = LiveEngine(lambda: mcpg.load(tools, embeddings=None), lambda: (tools,))
     hints, judged = folder / "explore.hints.yaml", folder / "judged.jsonl"
     explorer = Explorer(
@@ -267,7 +267,7 @@ def _drain(one: socket.socket) -> None:
 
 
 def _open_sparql(_: Path) -> Reader:
-    limits = Limits(seconds=0.5, rows=100, size=1 << 20, memory=256 << 20)
+    limits = Limits(seconds=10, rows=100, size=1 << 20, memory=256 << 20)
     endpoint = SparqlEndpoint(seeds.example_documents(), limits=limits)
     endpoint.query("ASK {}")
 

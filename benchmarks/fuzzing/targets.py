@@ -298,8 +298,8 @@ def _read_literals(data: bytes) -> None:
         assert one.text, "an empty literal"
 
 
-def _open_queries(_: Path) -> Reader:
-    engine = mcpg.load(str(seeds.EXAMPLES / "tools"), embeddings=None)
+def _open_queries(folder: Path) -> Reader:
+    engine = mcpg.load(seeds.write_sources(folder), embeddings=None)
 
     def read(data: bytes) -> None:
         """Ask the engine; the first byte chooses how."""
