@@ -47,6 +47,8 @@ from fuzzing.targets import TARGETS  # noqa: E402
 _BY_NAME = {one.name: one for one in TARGETS}
 _BY_BYTES = 0.25
 """The share of mutations that are left to atheris, which knows what code compares bytes with."""
+_BY_SEEDS = 0.3
+"""The share of the others that change a first input."""
 
 _DONE = re.compile(r"cov: (\d+).*?corp: (\d+)")
 _HEADS = (
@@ -80,7 +82,9 @@ def run_target(name: str, executions: int, folder: Path, seed: int) -> None:
         rng = Random(seed)
         if rng.random() < _BY_BYTES:
             return bytes(atheris.Mutate(data, most))
-        return mutate(data, target, words, rng)[:most]
+        # Most inputs that reach new code are broken, and so are most changes of these.
+        start = rng.choice(inputs) if rng.random() < _BY_SEEDS else data
+        return mutate(start, target, words, rng)[:most]
 
     options = [f"-runs={executions}", f"-max_len={target.largest}", f"-seed={seed + 1}"]
     quiet = ["-timeout=600", "-rss_limit_mb=0", "-reload=0", f"-artifact_prefix={place}/"]

@@ -143,8 +143,10 @@ class Runner:
             mode, flags = arguments[1:]
             is_change = bool(flags & _WRITING) if isinstance(flags, int) else "r" not in str(mode)
         if is_change and isinstance(arguments[0], str | bytes | os.PathLike):
-            path = os.path.realpath(os.fsdecode(arguments[0]))
-            if not path.startswith((self._work, "/dev/null")):
+            path = os.fsdecode(arguments[0])
+            if ".." in path or not path.startswith(self._work):
+                path = os.path.realpath(path)
+            if not path.startswith((self._work, os.devnull)):
                 raise OutsideError(f"{event}: {path}")
 
     def minimize(self, fault: Fault, seconds: float = 20.0) -> bytes:

@@ -126,27 +126,36 @@ class _Hosted:
         self.log.faults.append(f"{context.get('message')}: {fault!r}")
 
 
-class _Output:
-    """Takes what a server writes."""
+@dataclass
+class _Conversation:
+    """The lines of a client, which waits for an answer to each request, and what a server writes.
+
+    Without the wait, the end of its lines would cut off the work on them.
+    """
+
+    lines: Sequence[str]
+    answered: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def __aiter__(self) -> AsyncIterator[str]:
+        for line in (json.dumps(_INITIALIZE), json.dumps(_INITIALIZED), *self.lines):
+            self.answered.clear()
+            yield line
+            if '"id"' in line and '"method"' in line:
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self.answered.wait(), _MOST_SECONDS)
 
     async def write(self, text: str) -> None:
+        """Take a message."""
         json.loads(text)
+        self.answered.set()
 
     async def flush(self) -> None:
         """Nothing is kept back."""
 
 
 async def _converse(server: GatewayServer, lines: Sequence[str]) -> None:
-    async def read() -> AsyncIterator[str]:
-        for one in (_INITIALIZE, _INITIALIZED):
-            yield json.dumps(one)
-        for line in lines:
-            yield line
-        await asyncio.sleep(0)
-
-    reading: Any = read()
-    writing: Any = _Output()
-    async with stdio_server(reading, writing) as (incoming, outgoing):
+    client: Any = _Conversation(lines)
+    async with stdio_server(client, client) as (incoming, outgoing):
         options = server.sdk.create_initialization_options()
         await server.sdk.run(incoming, outgoing, options)
 
@@ -158,9 +167,7 @@ def _open_stdio(_: Path) -> Reader:
     def read(data: bytes) -> None:
         assert hosted.server is not None
         lines = data.decode("utf-8", "replace").split("\n")
-        talk = asyncio.wait_for(_converse(hosted.server, lines), _MOST_SECONDS)
-        with suppress(TimeoutError):
-            hosted.loop.run_until_complete(talk)
+        hosted.loop.run_until_complete(_converse(hosted.server, lines))
         hosted.log.check()
 
     return read

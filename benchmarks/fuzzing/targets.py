@@ -102,7 +102,7 @@ def _read_hints(data: bytes) -> None:
 def _read_document(data: bytes) -> None:
     text = text_of(data).replace("\r\n", "\n").replace("\r", "\n")
     document, _ = parse_document(SourceDocument("a/b.md", text), is_checked=True)
-    if can_be_written(document):
+    if len(data) % 4 == 0 and can_be_written(document):  # which takes three times as long
         write_document(document)
 
 
