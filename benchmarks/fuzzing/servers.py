@@ -101,7 +101,7 @@ class _Hosted:
         tools = seeds.EXAMPLES / "tools" / "commerce.json"
         sources = [FileSource("commerce", str(tools)), FunctionSource("local", (_echo,))]
         async with Gateway(sources, reserved=META_TOOLS) as gateway:
-            server = GatewayServer(gateway, ServingOptions())
+            server = GatewayServer(gateway, ServingOptions(graph_tools=True))
             if over_http:
                 self.server = server
                 await serve_http(server, HttpOptions(idle_seconds=0.5), self._take_address)

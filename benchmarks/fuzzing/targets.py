@@ -345,21 +345,21 @@ JSON, YAML, DOCUMENT = mutate_json, one_of(mutate_yaml, mutate_lines), mutate_do
 TEXT = one_of(mutate_text, mutate_lines)
 
 TARGETS = (
-    Target("manifest", pure(_read_manifest), seeds.make_manifests, JSON, share=3),
+    Target("manifest", pure(_read_manifest), seeds.make_manifests, JSON, share=2),
     Target("hints", pure(_read_hints), seeds.make_hints, YAML),
     Target(
         "yaml",
         pure(lambda data: load_yaml(text_of(data), "input.yaml")),
         seeds.make_hints,
         YAML,
-        share=3,
+        share=2,
     ),
     Target(
         "front-matter",
         pure(lambda data: split_front_matter(text_of(data), "input.md")),
         seeds.make_documents,
         DOCUMENT,
-        share=4,
+        share=2,
     ),
     Target("document", pure(_read_document), seeds.make_documents, DOCUMENT),
     Target("bundle", pure(_read_bundle), seeds.make_bundles, JSON, largest=16_384),
@@ -393,7 +393,7 @@ TARGETS = (
         mutate_bytes,
         (UnusableVectorsError,),
         largest=1024,
-        share=8,
+        share=6,
     ),
     Target(
         "judged",
@@ -401,9 +401,9 @@ TARGETS = (
         seeds.make_judged,
         one_of(mutate_yaml, mutate_json, mutate_lines),
     ),
-    Target("traces", pure(_read_traces), seeds.make_traces, JSON, share=3),
+    Target("traces", pure(_read_traces), seeds.make_traces, JSON, share=2),
     Target("observed", pure(_read_observed), seeds.make_observed, JSON, share=4),
-    Target("lock", pure(_read_lock), seeds.make_locks, JSON, share=2),
+    Target("lock", pure(_read_lock), seeds.make_locks, JSON),
     Target("openapi", pure(_read_openapi), mutate=one_of(mutate_json, mutate_yaml)),
     Target("settings", _open_settings, mutate=TEXT),
     Target(
@@ -414,10 +414,10 @@ TARGETS = (
     ),
     Target("skill", pure(_read_skill), seeds.make_skill_files, DOCUMENT),
     Target("catalog", pure(_read_catalog), seeds.make_catalogs, JSON),
-    Target("scip", _open_scip, seeds.make_indexes_of_code, mutate_protobuf, share=4),
+    Target("scip", _open_scip, seeds.make_indexes_of_code, mutate_protobuf, share=3),
     Target("rdf", pure(_read_rdf), seeds.make_graphs, TEXT),
     Target("json-ld", pure(_read_json_ld), seeds.make_json_ld, JSON),
-    Target("literals", pure(_read_literals), seeds.make_queries, TEXT, largest=256, share=12),
+    Target("literals", pure(_read_literals), seeds.make_queries, TEXT, largest=256, share=10),
     Target(
         "queries",
         _open_queries,
