@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
@@ -18,29 +19,27 @@ class Target:
     """A reader to fuzz.
 
     Attributes:
-        open: Returns the reader, which may use the given folder.
+        open: The context of the reader, which may use the given folder.
         seeds: Returns inputs beside those in the folder of the corpus with the target's name.
         mutate: Changes an input by its structure.
         errors: Right results beside `McpgError`.
         largest: The largest input in bytes.
         share: How many executions of a campaign it gets, in relation to others.
-        waits: Whether it waits for other processes or threads, so that time passes by the clock.
     """
 
     name: str
-    open: Callable[[Path], Reader]
+    open: Callable[[Path], AbstractContextManager[Reader]]
     seeds: Callable[[], Iterable[bytes]] = tuple
     mutate: Mutator = mutate_bytes
     errors: tuple[type[Exception], ...] = ()
     largest: int = 4096
     share: float = 1.0
-    waits: bool = False
 
     def read_seeds(self) -> list[bytes]:
         """Return all first inputs."""
         return [*read_corpus(self.name), *self.seeds()]
 
 
-def pure(read: Reader) -> Callable[[Path], Reader]:
+def pure(read: Reader) -> Callable[[Path], AbstractContextManager[Reader]]:
     """Return how to open a reader that needs no folder."""
-    return lambda _: read
+    return lambda _: nullcontext(read)

@@ -10,6 +10,7 @@ import sys
 import time
 import traceback
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cache
 from hashlib import sha256
@@ -74,12 +75,16 @@ class Runner:
         work.mkdir(parents=True, exist_ok=True)
         self._work = os.path.realpath(work)
         self._is_running = False
-        self.read = self.target.open(work)
         self._ticks = 0
         self._peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _KIB
 
     def __enter__(self) -> Self:
         """Begin to watch the time of executions and the files that they change."""
+        self._held = ExitStack()
+        self.read = self._held.enter_context(self.target.open(Path(self._work)))
+        # Modules that are imported late would be written.
+        self._held.callback(setattr, sys, "dont_write_bytecode", sys.dont_write_bytecode)
+        sys.dont_write_bytecode = True
         _add_hook()
         _watching.append(self)
         # One timer for all executions: to set it for each takes longer than many of them.
@@ -92,6 +97,7 @@ class Runner:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         signal.signal(signal.SIGVTALRM, signal.SIG_IGN)
         _watching.remove(self)
+        self._held.close()
 
     def run(self, data: bytes) -> Fault | None:
         """Read *data*, and return a fault if there is one."""

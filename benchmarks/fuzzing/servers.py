@@ -7,12 +7,12 @@ import json
 import logging
 import socket
 import threading
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, Self
 
 from mcp.server.stdio import stdio_server
 
@@ -41,7 +41,7 @@ _INITIALIZE = {
     },
 }
 _INITIALIZED = {"jsonrpc": "2.0", "method": "notifications/initialized"}
-_MOST_SECONDS = 0.5
+_MOST_SECONDS = 0.1
 _QUERY = {
     "limit": 5,
     "strategy": "graph",
@@ -91,11 +91,21 @@ class _Hosted:
     address: tuple[str, int] = ("", 0)
     ready: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def start(self, *, over_http: bool) -> None:
+    @contextmanager
+    def serving(self, *, over_http: bool) -> Iterator[Self]:
+        """Serve inside the context, whenever the loop runs."""
         logging.getLogger().addHandler(self.log)
         self.loop.set_exception_handler(self._keep_exception)
-        self._task = self.loop.create_task(self._serve(over_http=over_http))
+        task = self.loop.create_task(self._serve(over_http=over_http))
         self.loop.run_until_complete(self._wait())
+        try:
+            yield self
+        finally:
+            task.cancel()
+            self.loop.run_until_complete(asyncio.wait([task]))
+            self.loop.run_until_complete(self.loop.shutdown_default_executor())
+            self.loop.close()
+            logging.getLogger().removeHandler(self.log)
 
     async def _serve(self, *, over_http: bool) -> None:
         tools = seeds.EXAMPLES / "tools" / "commerce.json"
@@ -160,17 +170,17 @@ async def _converse(server: GatewayServer, lines: Sequence[str]) -> None:
         await server.sdk.run(incoming, outgoing, options)
 
 
-def _open_stdio(_: Path) -> Reader:
-    hosted = _Hosted()
-    hosted.start(over_http=False)
+@contextmanager
+def _open_stdio(_: Path) -> Iterator[Reader]:
+    with _Hosted().serving(over_http=False) as hosted:
 
-    def read(data: bytes) -> None:
-        assert hosted.server is not None
-        lines = data.decode("utf-8", "replace").split("\n")
-        hosted.loop.run_until_complete(_converse(hosted.server, lines))
-        hosted.log.check()
+        def read(data: bytes) -> None:
+            assert hosted.server is not None
+            lines = data.decode("utf-8", "replace").split("\n")
+            hosted.loop.run_until_complete(_converse(hosted.server, lines))
+            hosted.log.check()
 
-    return read
+        yield read
 
 
 async def _request(address: tuple[str, int], data: bytes) -> bytes:
@@ -185,17 +195,18 @@ async def _request(address: tuple[str, int], data: bytes) -> bytes:
         writer.close()
 
 
-def _open_http(_: Path) -> Reader:
-    hosted = _Hosted()
-    hosted.start(over_http=True)
+@contextmanager
+def _open_http(_: Path) -> Iterator[Reader]:
+    with _Hosted().serving(over_http=True) as hosted:
 
-    def read(data: bytes) -> None:
-        answer = hosted.loop.run_until_complete(_request(hosted.address, complete_request(data)))
-        hosted.log.check()
-        if answer.startswith(b"HTTP/1.1 500"):
-            raise ReportedError(answer[:200].decode("latin-1"))
+        def read(data: bytes) -> None:
+            request = _request(hosted.address, complete_request(data))
+            answer = hosted.loop.run_until_complete(request)
+            hosted.log.check()
+            if answer.startswith(b"HTTP/1.1 500"):
+                raise ReportedError(answer[:200].decode("latin-1"))
 
-    return read
+        yield read
 
 
 def complete_request(data: bytes, *headers: bytes) -> bytes:
@@ -222,7 +233,8 @@ def mutate_request(data: bytes, words: Sequence[str], rng: Random) -> bytes | No
     return None if changed is None else b"".join((head, blank, changed))
 
 
-def _open_explore(folder: Path) -> Reader:
+@contextmanager
+def _open_explore(folder: Path) -> Iterator[Reader]:
     faults: list[Exception] = []
     tools = seeds.write_sources(folder)
     live = LiveEngine(lambda: mcpg.load(tools, embeddings=None), lambda: (tools,))
@@ -249,7 +261,8 @@ def _open_explore(folder: Path) -> Reader:
         if faults:
             raise faults.pop()
 
-    return read
+    with server:
+        yield read
 
 
 def _exchange(request: bytes, serve: Callable[[socket.socket], None]) -> None:
@@ -273,23 +286,24 @@ def _drain(one: socket.socket) -> None:
             pass
 
 
-def _open_sparql(_: Path) -> Reader:
+@contextmanager
+def _open_sparql(_: Path) -> Iterator[Reader]:
     limits = Limits(seconds=10, rows=100, size=1 << 20, memory=256 << 20)
-    endpoint = SparqlEndpoint(seeds.example_documents(), limits=limits)
-    endpoint.query("ASK {}")
+    with SparqlEndpoint(seeds.example_documents(), limits=limits) as endpoint:
+        endpoint.query("ASK {}")
 
-    def read(data: bytes) -> None:
-        answer = endpoint.query(data.decode("utf-8", "replace"))
-        json.dumps(answer.json())
-        answer.csv()
-        answer.turtle()
+        def read(data: bytes) -> None:
+            answer = endpoint.query(data.decode("utf-8", "replace"))
+            json.dumps(answer.json())
+            answer.csv()
+            answer.turtle()
 
-    return read
+        yield read
 
 
 TARGETS = (
-    Target("sparql", _open_sparql, mutate=mutate_text, largest=1024, share=0.1, waits=True),
-    Target("serve", _open_stdio, mutate=mutate_json, largest=2048, share=0.1, waits=True),
-    Target("serve-http", _open_http, mutate=mutate_request, largest=2048, share=0.1, waits=True),
-    Target("explore", _open_explore, mutate=mutate_request, largest=2048, share=0.1, waits=True),
+    Target("sparql", _open_sparql, mutate=mutate_text, largest=1024, share=0.1),
+    Target("serve", _open_stdio, mutate=mutate_json, largest=2048, share=0.1),
+    Target("serve-http", _open_http, mutate=mutate_request, largest=2048, share=0.1),
+    Target("explore", _open_explore, mutate=mutate_request, largest=2048, share=0.1),
 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -168,7 +168,8 @@ def _read_all(index: Index) -> list[Any]:
     return found
 
 
-def _open_index(_: Path) -> Reader:
+@contextmanager
+def _open_index(_: Path) -> Iterator[Reader]:
     whole = next(iter(seeds.make_indexes()))
     expected = repr(_read_all(Index(whole)))
 
@@ -176,7 +177,7 @@ def _open_index(_: Path) -> Reader:
         index = Index(data, in_blocks=len(data) % 2 == 0)
         assert repr(_read_all(index)) == expected, "a damaged index gives another answer"
 
-    return read
+    yield read
 
 
 def _read_forged_index(data: bytes) -> None:
@@ -218,7 +219,8 @@ def _read_openapi(data: bytes) -> None:
     build_catalog(found.tools)
 
 
-def _open_settings(folder: Path) -> Reader:
+@contextmanager
+def _open_settings(folder: Path) -> Iterator[Reader]:
     path = folder / "mcpg.toml"
 
     def read(data: bytes) -> None:
@@ -229,7 +231,7 @@ def _open_settings(folder: Path) -> Reader:
         if found is not None:
             set_value(found.text, ("search", "limit"), "7")
 
-    return read
+    yield read
 
 
 _CONFIGURATIONS = ("mcp.json", "settings.toml", "config.yaml", ".claude.json")
@@ -261,7 +263,8 @@ def _read_catalog(data: bytes) -> None:
                 make_client_entry(server)
 
 
-def _open_scip(folder: Path) -> Reader:
+@contextmanager
+def _open_scip(folder: Path) -> Iterator[Reader]:
     path = folder / "index.scip"
 
     def read(data: bytes) -> None:
@@ -270,7 +273,7 @@ def _open_scip(folder: Path) -> Reader:
             for occurrence in document.occurrences:
                 read_descriptors(occurrence.symbol)
 
-    return read
+    yield read
 
 
 _FORMATS = (RdfFormat.TURTLE, RdfFormat.N_QUADS, RdfFormat.RDF_XML)
@@ -298,7 +301,8 @@ def _read_literals(data: bytes) -> None:
         assert one.text, "an empty literal"
 
 
-def _open_queries(folder: Path) -> Reader:
+@contextmanager
+def _open_queries(folder: Path) -> Iterator[Reader]:
     engine = mcpg.load(seeds.write_sources(folder), embeddings=None)
 
     def read(data: bytes) -> None:
@@ -318,10 +322,11 @@ def _open_queries(folder: Path) -> Reader:
         else:
             engine.plan(text)
 
-    return read
+    yield read
 
 
-def _open_registry(_: Path) -> Reader:
+@contextmanager
+def _open_registry(_: Path) -> Iterator[Reader]:
     engine = mcpg.load(str(seeds.EXAMPLES / "catalogs"), embeddings=None)
     entries = make_entries(seeds.example_tools(), Publisher("example.com"))
     publisher = Publisher("example.com", "https://example.com")
@@ -330,7 +335,7 @@ def _open_registry(_: Path) -> Reader:
         body = parse_json(data)
         json.dumps(answer_request(engine, entries, parse_request(body), publisher))
 
-    return read
+    yield read
 
 
 def _read_arguments(data: bytes) -> None:
