@@ -24,3 +24,20 @@ def test_each_reader_takes_what_it_is_given(target: Target, tmp_path: Path) -> N
         run_mutations(runner, round(EXECUTIONS * min(max(target.share, 0.25), 1)))
     assert [fault.trace for fault in runner.faults.values()] == []
     assert runner.accepted
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        # The escape was kept when the document was written, and lost when it was written again.
+        (
+            "document",
+            b'---\ntitle: Lost\nname: lost\nowner: "\\u0441"\n---\n\n# Lost\n\nPage.\n\n\n',
+        ),
+    ],
+)
+def test_a_fault_stays_mended(name: str, data: bytes, tmp_path: Path) -> None:
+    """What fuzzing has found is read without a fault."""
+    target = next(one for one in TARGETS if one.name == name)
+    with Runner(target, tmp_path) as runner:
+        assert runner.run(data) is None

@@ -24,14 +24,14 @@ from mcpg.catalog.model import SourceDocument
 from mcpg.cli.environment import NotPlainError, plain_settings
 from mcpg.cli.settings import read_config, set_value
 from mcpg.code.scip import read_descriptors, read_index
-from mcpg.documents.front_matter import split_front_matter
+from mcpg.documents.front_matter import member, split_front_matter
 from mcpg.documents.reader import parse_document
-from mcpg.documents.writer import can_be_written, write_document
+from mcpg.documents.writer import write_document
 from mcpg.engine.engine import Engine
 from mcpg.engine.loading import with_graphs_read
 from mcpg.errors import McpgError
 from mcpg.evaluation.judged import parse_judged
-from mcpg.gateway.validation import check_arguments
+from mcpg.gateway.validation import accepts_at_once, check_arguments
 from mcpg.graph.jsonld import read_graph
 from mcpg.graph.parsing import RdfFormat, triples_in
 from mcpg.graph.validation import check_shapes
@@ -50,6 +50,7 @@ from mcpg.sources.listings import read_listing_page
 from mcpg.sources.model import SourceText, kind_of_named
 from mcpg.sources.model import decode as decode_text
 from mcpg.sources.openapi import read_openapi
+from mcpg.text.json_values import write_json
 from mcpg.text.literals import find_literals
 from mcpg.text.safeyaml import load_yaml
 from mcpg.vectors.file import UnusableVectorsError, unpack_vectors
@@ -102,8 +103,25 @@ def _read_hints(data: bytes) -> None:
 def _read_document(data: bytes) -> None:
     text = text_of(data).replace("\r\n", "\n").replace("\r", "\n")
     document, _ = parse_document(SourceDocument("a/b.md", text), is_checked=True)
-    if len(data) % 4 == 0 and can_be_written(document):  # which takes three times as long
-        write_document(document)
+    if len(data) % 4 == 0:  # which takes three times as long
+        written = SourceDocument("a/b.md", write_document(document), document.uri)
+        again, _ = parse_document(written)
+        assert again == document, "a document changes when it is written again"
+
+
+def _read_front_matter(data: bytes) -> None:
+    found = split_front_matter(text_of(data), "input.md")
+    if found.is_plain:
+        values = load_yaml(found.text, "input.md")
+        assert write_json(values) == write_json(found.values), "the quick reader differs"
+
+
+def _read_yaml(data: bytes) -> None:
+    value = load_yaml(text_of(data), "input.yaml")
+    if isinstance(value, dict):
+        text = "".join(f"{line}\n" for key, one in value.items() for line in member(key, one))
+        again = load_yaml(text, "again.yaml") if text else {}
+        assert write_json(again) == write_json(value), "YAML changes when it is written again"
 
 
 def _read_bundle(data: bytes) -> None:
@@ -225,10 +243,12 @@ def _open_settings(folder: Path) -> Iterator[Reader]:
 
     def read(data: bytes) -> None:
         path.write_bytes(data)
+        plain: dict[str, Any] = {}
         with suppress(NotPlainError, ValueError):
-            plain_settings(str(path), {})
+            plain = plain_settings(str(path), {})
         found = read_config(str(path), ())
         if found is not None:
+            assert plain.items() <= found.values.items(), "the quick reader differs"
             set_value(found.text, ("search", "limit"), "7")
 
     yield read
@@ -299,6 +319,7 @@ def _read_literals(data: bytes) -> None:
     text = text_with_surrogates(data)
     for one in find_literals(text, with_names=True):
         assert one.text, "an empty literal"
+        assert 0 <= one.start < one.end <= len(text), "a literal outside of its text"
 
 
 @contextmanager
@@ -343,7 +364,8 @@ def _read_arguments(data: bytes) -> None:
     lines = data.split(b"\n")
     schema, arguments = parse_json(lines[0]), parse_json(lines[-1])
     if isinstance(schema, dict) and isinstance(arguments, dict):
-        check_arguments(schema, arguments)
+        faults = check_arguments(schema, arguments)
+        assert not (faults and accepts_at_once(schema, arguments)), "the quick check differs"
 
 
 JSON, YAML, DOCUMENT = mutate_json, one_of(mutate_yaml, mutate_lines), mutate_document
@@ -354,14 +376,14 @@ TARGETS = (
     Target("hints", pure(_read_hints), seeds.make_hints, YAML),
     Target(
         "yaml",
-        pure(lambda data: load_yaml(text_of(data), "input.yaml")),
+        pure(_read_yaml),
         seeds.make_hints,
         YAML,
         share=2,
     ),
     Target(
         "front-matter",
-        pure(lambda data: split_front_matter(text_of(data), "input.md")),
+        pure(_read_front_matter),
         seeds.make_documents,
         DOCUMENT,
         share=2,

@@ -72,6 +72,12 @@ def written_lines(values: JsonObject, texts: Iterable[str]) -> str:
     return found if found != canonical and _says(found, values) else ""
 
 
+def has_own_lines(values: JsonObject, text: str) -> bool:
+    """Return whether front matter has each of *values* in the lines that `member` writes."""
+    lines = f"\n{text}\n"
+    return all("\n".join(("", *member(key, one), "")) in lines for key, one in values.items())
+
+
 def write_authored_lines(values: JsonObject, written: str) -> str:
     """Return front matter of *values*: *written* if it has them, else the lines of `member`."""
     return written if written and _says(written, values) else _canonical(values)
