@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 EXECUTIONS = 200
 
 
-@pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
+@pytest.mark.parametrize("target", TARGETS, ids=lambda one: one.name)
 def test_each_reader_takes_what_it_is_given(target: Target, tmp_path: Path) -> None:
     """Every input is read or refused; some are read."""
     with Runner(target, tmp_path) as runner:

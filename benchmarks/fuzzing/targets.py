@@ -15,7 +15,7 @@ from random import Random
 from typing import Any
 
 import mcpg
-from mcpg.bundle.assemble import assemble
+from mcpg.bundle.assemble import assemble, bundle_of
 from mcpg.bundle.codec import decode_bundle, encode_bundle, mistakes_in
 from mcpg.catalog.catalog import build_catalog
 from mcpg.catalog.hints import read_hint_rules
@@ -47,7 +47,7 @@ from mcpg.sources.client_config import read_client_configuration
 from mcpg.sources.client_entries import make_client_entry
 from mcpg.sources.listing_formats import read_catalog
 from mcpg.sources.listings import read_listing_page
-from mcpg.sources.model import SourceText, kind_of_named
+from mcpg.sources.model import RawFile, SourceBatch, SourceText, kind_of_named
 from mcpg.sources.model import decode as decode_text
 from mcpg.sources.openapi import read_openapi
 from mcpg.text.json_values import write_json
@@ -142,7 +142,11 @@ def _read_source(data: bytes) -> None:
     name, text = _NAMES[data[0] % len(_NAMES)] if data else "x", text_of(data[1:])
     kind = kind_of_named(name, text, name)
     batch = with_graphs_read(SourceText(text, name, name).read_as(kind))
-    assemble(batch, texts=True)
+    bundle = bundle_of(assemble(batch))
+    if len(data) % 4 == 0:  # as above
+        raw = RawFile(encode_bundle(bundle).decode(), "again.mdld")
+        again = bundle_of(assemble(SourceBatch(bundles=(raw,))))
+        assert encode_bundle(again) == encode_bundle(bundle), "a bundle of a bundle is another"
 
 
 def _list_sources() -> Iterator[bytes]:
