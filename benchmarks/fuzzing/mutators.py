@@ -133,10 +133,15 @@ def mutate_text(data: bytes, words: Sequence[str], rng: Random) -> bytes | None:
     elif kind == 2:
         del tokens[place : place + rng.randrange(1, 4)]
     elif kind == 3:
-        tokens[place:place] = tokens[place : place + rng.randrange(1, 9)] * rng.randrange(1, 4)
+        tokens[place:place] = tokens[place : place + rng.randrange(1, 9)] * _choose_times(rng)
     else:
         rng.shuffle(tokens)
     return b"".join(tokens)
+
+
+def _choose_times(rng: Random) -> int:
+    """Return how often something is repeated: seldom so often that quadratic work shows."""
+    return 500 if rng.random() < 0.02 else rng.randrange(1, 4)
 
 
 def odd_text(words: Sequence[str], rng: Random) -> str:

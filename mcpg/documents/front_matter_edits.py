@@ -39,10 +39,10 @@ _COMMENT = re.compile(r"(?:(?<=\s)|^)#[^\n]*", re.MULTILINE)
 class _Block(NamedTuple):
     """A key of front matter as written, with the comments and blank lines above it.
 
-    The key is "" for the lines below the last one.
+    The key is `None` for the lines below the last one.
     """
 
-    key: str
+    key: str | None
     above: str
     lines: str
     value: JsonValue
@@ -60,7 +60,7 @@ def written_lines(values: JsonObject, texts: Iterable[str]) -> str:
     left = dict(values)
     parts: list[str] = []
     for block in blocks:
-        if block.key and block.key in left and _is_same(left[block.key], block.value):
+        if block.key is not None and block.key in left and _is_same(left[block.key], block.value):
             parts += [block.above, block.lines]
             del left[block.key]
         else:
@@ -129,7 +129,7 @@ def _blocks(text: str) -> Iterator[_Block]:
     values = _read(text)
     members = values if isinstance(values, dict) else {}
     if not starts or list(starts) != list(members) or len(set(starts.values())) < len(starts):
-        yield _Block("", "", text, None)
+        yield _Block(None, "", text, None)
         return
     ends = [*list(starts.values())[1:], len(lines)]
     first = next(iter(starts.values()), len(lines))
@@ -140,7 +140,7 @@ def _blocks(text: str) -> Iterator[_Block]:
             stop -= 1
         yield _Block(name, above, _join_lines(lines[start:stop]), members[name])
         above = _join_lines(lines[stop:end])
-    yield _Block("", above, "", None)
+    yield _Block(None, above, "", None)
 
 
 def _join_lines(lines: Sequence[str]) -> str:
