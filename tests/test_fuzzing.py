@@ -30,7 +30,7 @@ def test_each_reader_takes_what_it_is_given(target: Target, tmp_path: Path) -> N
     ("name", "data"),
     [
         # The escape was kept when the document was written, and lost when it was written again.
-        ("document", b'---\nname: lost\nowner: "\\u0441"\nb: x y zz\n---\n\n# Lost\n\nText.\n'),
+        ("document", b'---\nname: lost\nowner: "\\u0441"\n---\n\n# Lost\n\nA text.\n'),
         # The lines of a key without a name moved below all others.
         ("document", b"---\nname: ab\n? ''\n: x\nb: {}\n---\n\n# A\n\nText.\n"),
         # The part of a goal before each piece was counted anew: 26 s.
