@@ -5,7 +5,7 @@
 FILE is a JSON object with `catalogs` (tools, with `hints`, `source` and perhaps a `document`) and
 `cases` (`catalog`, `query`, `strategy`, `expect`). Without FILE, MCPG_SCENARIOS names it. Every
 case is answered by the graph strategy unless it asks for one with vectors, which come from
-the recorded embedder of the case, as rewrites come from its normaliser; where it names a cache,
+the recorded embedder of the case, as rewrites come from its rewriter; where it names a cache,
 searches before it fill one. A rewriter may be asked less often than recorded, for plain English is
 left alone; what texts are embedded is not judged. What telemetry is to tell of a search is read
 from the span that OpenTelemetry's SDK gets, by the names that mcpg has for the recorded ones. A
@@ -34,8 +34,8 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 import mcpg
 from mcpg.bundle import Bundle, apply_plan, assemble, plan_folder, write_bundle
 from mcpg.embeddings import FunctionEmbeddings, count_tokens
-from mcpg.gateway import FileGraph, FileSource, SyncGateway
-from mcpg.llm import FunctionNormalizer
+from mcpg.gateway import FileSource, ReviewedDocuments, SyncGateway
+from mcpg.llm import FunctionRewriter
 from mcpg.search.caches import MemoryCache
 from mcpg.search.results import EngineServices
 from mcpg.sources import read_sources
@@ -158,7 +158,7 @@ def document_text(document: dict[str, Any], base_uri: str | None, root: Path) ->
 
 @dataclass
 class Rewriter:
-    """The recorded normaliser of a case, and how often it was asked."""
+    """The recorded rewriter of a case, and how often it was asked."""
 
     rules: list[dict[str, Any]]
     calls: int = 0
@@ -204,7 +204,7 @@ def load(case: Case, files: list[Path], folder: Path) -> mcpg.Engine:
         return mcpg.load(files)
     if source == "file_system_without_path":
         sources = [FileSource(file.name, str(file)) for file in files]
-        with SyncGateway(sources, graph=FileGraph("")) as gateway:
+        with SyncGateway(sources, graph=ReviewedDocuments("")) as gateway:
             return gateway.build_index().engine
     assembly = assemble(read_sources([str(file) for file in files]))
     documents = [patched(document, patch) for document in assembly.texts]
@@ -287,7 +287,7 @@ def search(engine: mcpg.Engine, case: Case) -> mcpg.SearchResult:
         strategy=STRATEGIES.get(case["strategy"], "graph"),
         context=case.get("context_summary"),
         include_disabled=case.get("include_disabled", False),
-        normalize="normalizer" in case,
+        rewrite="normalizer" in case,
     )
 
 
@@ -330,11 +330,11 @@ def verdict(
     rewriter = normalizer = None
     if name := case.get("normalizer"):
         rewriter = Rewriter(scenarios["normalizers"][name]["rules"])
-        normalizer = FunctionNormalizer(rewriter.rewrite, name)
+        normalizer = FunctionRewriter(rewriter.rewrite, name)
     watching = Watching()
     services = EngineServices(
         embedder_of(case, scenarios.get("embedders", {})),
-        normalizer=normalizer,
+        rewriter=normalizer,
         cache=MemoryCache() if "search_cache" in case else None,
         observer=watching.observer,
     )

@@ -109,7 +109,7 @@ WRONG_COMMANDS: tuple[Case, ...] = (
     ("eval", "notes.txt", "-b", "tools.mdld"),
     ("tune", "queries.yaml", "-b", "tools.mdld", "--format", "json"),
     ("invoke", "shipment_status", "--format", "json"),
-    ("invoke", "shipment_status", "--from", "tools"),
+    ("invoke", "shipment_status", "tools"),
     ("publish", "-b", "tools.mdld"),
     ("cache", "clear", "-b", "tools.mdld", "--format", "json"),
     ("cache", "none-such"),
@@ -119,7 +119,7 @@ WRONG_COMMANDS: tuple[Case, ...] = (
     ("bundle", "missing"),
     ("bundle", "tools", "-o", "notes.txt"),
     ("generate", "tools"),
-    ("search", "--normalize", "parcel", "-b", "tools.mdld"),
+    ("search", "--rewrite", "parcel", "-b", "tools.mdld"),
     ("search", "--candidates", "postgres", "parcel", "-b", "tools.mdld"),
 )
 

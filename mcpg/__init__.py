@@ -75,12 +75,12 @@ __all__ = [
     "load",
 ]
 
-# Light modules first: the engine is imported only for what is found nowhere else.
+# Light modules first: the engine is imported only for names that the others lack.
 _MODULES = ("mcpg.errors", "mcpg.catalog.model", "mcpg.engine")
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is first asked for, so that `import mcpg` stays instant."""
+    """Import a public name when it is first used, so that `import mcpg` stays instant."""
     if name in __all__:
         from importlib import import_module  # noqa: PLC0415 - a search does without
 

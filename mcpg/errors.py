@@ -30,7 +30,7 @@ class McpgError(Exception):
     Attributes:
         message: The mistake, naming the thing at fault.
         place: The place of the mistake (a file, `file:line`, a member), or `None`.
-        remedy: What the reader can do about it, or `None`.
+        remedy: How the reader can fix it, or `None`.
     """
 
     def __init__(
@@ -261,7 +261,7 @@ REMEDIES = {
     Code.SOURCE_LOAD_FAILED: "Fix the issue that the message names.",
     Code.PLUGIN_FAILED: "Update or uninstall the package of the plugin.",
     Code.SOURCE_SKIPPED: "Copy it into the folder under a plain name, or pass its path.",
-    Code.SOURCE_INCOMPLETE: "Add the other pages, end the list, or name a smaller folder.",
+    Code.SOURCE_INCOMPLETE: "Add the missing pages, end the list, or name a smaller folder.",
     Code.LOG_DROPPED: 'Set `sessions = "client"` for a server whose log messages clients need.',
     Code.CODE_SKIPPED: "No action needed; exclude generated files by `.gitignore`.",
     Code.CODE_INDEX_STALE: "Run the indexer again.",
@@ -323,14 +323,14 @@ REMEDIES = {
     Code.TOOL_EXPLAINED_BY_GRAPH: "No action needed, or use `--strategy graph`.",
     Code.CONTEXT_TOOL_UNKNOWN: "Correct the name; near ones are suggested.",
     Code.FILTER_IGNORED: "Name those tools in `excludeTools` of their server.",
-    Code.SERVED_NAME_UNKNOWN: "Correct the name; `mcpg list` shows what there is.",
+    Code.SERVED_NAME_UNKNOWN: "Correct the name; `mcpg list` shows all.",
     Code.FILTER_UNKNOWN: "Correct the name; `mcpg list` shows the sources and categories.",
     Code.FILTER_EMPTY: "Drop a condition of the filter.",
     Code.QUERY_TRUNCATED: "Shorten the query.",
     Code.QUERY_NORMALIZED: "No action needed.",
     Code.QUERY_NORMALIZATION_FAILED: "Check that the endpoint responds, or raise its timeout.",
     Code.QUERY_NORMALIZATION_REFUSED: "Use a model that follows instructions better.",
-    Code.QUERY_NORMALIZER_MISSING: "Configure a normalizer, or turn query rewriting off.",
+    Code.QUERY_NORMALIZER_MISSING: "Configure a rewriter, or turn query rewriting off.",
     Code.RERANK_FAILED: "Check the model and its endpoint.",
     Code.RERANK_NONE: "Use other words, or search without reranking.",
     Code.RERANKER_MISSING: "Configure a reranker, or turn reranking off.",
@@ -358,7 +358,7 @@ REMEDIES = {
     Code.CALLS_NOT_RECORDED: "Check the path and its disk space; calls are not affected.",
     Code.ANSWER_DROPPED: "No action needed; review the tool's definition.",
     Code.ANSWER_INCOMPLETE: "Run `mcpg enrich` again, or use a better model.",
-    Code.ASK_FALLBACK: "Give the intent with `--intent`, or state the relation in a document.",
+    Code.ASK_FALLBACK: "Set the intent with `--intent`, or add the relation to a document.",
     Code.ASK_NAME_UNKNOWN: "Correct the name; `mcpg list` lists the tools.",
     Code.JUDGED_INVALID: "Fix the issue that the message names; see the layouts.",
     Code.JUDGED_REPEATED: "Remove one, or give it an id of its own.",

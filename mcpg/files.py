@@ -102,7 +102,7 @@ def remove_leftovers(folder: Path | str) -> None:
 def locked_folder(folder: Path | str, *, seconds: float = _LOCK_SECONDS) -> Iterator[None]:
     """Lock *folder* for as long as the block runs; a missing folder is created.
 
-    The operating system locks the folder itself, so there is no lock file, and the lock ends with
+    The operating system locks the folder itself, without a lock file, and the lock ends with
     its process. On systems without such locks, such as Windows, nothing is locked.
 
     Raises:
@@ -147,7 +147,7 @@ def present_paths(paths: Sequence[str]) -> tuple[list[str], tuple[Diagnostic, ..
     if not present:
         return list(paths), ()
     missing = (path for path in paths if path not in present)
-    message = "there is no such bundle, folder or manifest: using only the others"
+    message = "no such bundle, folder or manifest: using only the others"
     return present, tuple(error(Code.GRAPH_PATH_MISSING, message, path) for path in missing)
 
 
@@ -202,9 +202,7 @@ def read_bytes(path: Path | str, limit: int) -> bytes:
             is_too_large = os.fstat(stream.fileno()).st_size > limit
             data = b"" if is_too_large else stream.read(limit + 1)
     except FileNotFoundError as fault:
-        raise NotFoundError(
-            "there is no such file", place=str(path), remedy="check the path"
-        ) from fault
+        raise NotFoundError("no such file", place=str(path), remedy="check the path") from fault
     except IsADirectoryError as fault:
         raise InputError(
             "is a folder where a file is needed", place=str(path), remedy="name a file"

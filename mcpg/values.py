@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
+import sys
 import warnings
-from collections.abc import Collection, Iterable, Mapping
-from functools import cache
-from typing import Any, TypeAlias
+from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import cache, wraps
+from types import MappingProxyType
+from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
 JsonObject: TypeAlias = "dict[str, JsonValue]"
+Given = ParamSpec("Given")
+Answer = TypeVar("Answer")
 
 DECIMALS = 9
 """Scores are compared with so many decimals, so that the order of their sums changes no rank."""
@@ -21,6 +25,11 @@ TIME_DECIMALS = 3
 """Decimals of times in milliseconds."""
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n\s*\n")  # noqa: RUF001 - the signs are Chinese
+_FULL_WIDTH = ("。", "！", "？")  # noqa: RUF001 - as above
+# Single letters with stops, such as e.g., and short words without a vowel, such as vs.
+_ABBREVIATION = (
+    r"\b(?:(?:[^\W\d_]\.){2,}|[^\W\d_aeiouyAEIOUY][b-df-hj-np-tv-xz]{1,2}\.)\Z"  # compiled late
+)
 _SHORTEST = 3
 
 _SCALE = 10.0**DECIMALS
@@ -30,6 +39,38 @@ _WITHOUT_FRACTIONS = 1.5 * 2.0**52
 _GREATEST_SCALED = 2.0**43
 # Closer to the middle of two whole numbers, the rounding error of the product could decide.
 _CLEAR = 0.499
+
+
+def rename_arguments(
+    names: Mapping[str, str], numbers: Mapping[str, str] = MappingProxyType({})
+) -> Callable[[Callable[Given, Answer]], Callable[Given, Answer]]:
+    """Have a function accept the former *names* of arguments, with a warning.
+
+    Names in *numbers* are former only with a whole number as value.
+    """
+
+    def decorate(function: Callable[Given, Answer]) -> Callable[Given, Answer]:
+        @wraps(function)
+        def call(*given: Given.args, **named: Given.kwargs) -> Answer:
+            for old, new in (*numbers.items(), *names.items()):
+                if old in named and (old in names or isinstance(named[old], int)):
+                    message = f"the argument {old} is now {new}"
+                    warnings.warn(message, DeprecationWarning, stacklevel=2)
+                    named[new] = named.pop(old)
+            return function(*given, **named)
+
+        return call
+
+    return decorate
+
+
+def find_former(module: str, names: Mapping[str, str], name: str) -> Any:
+    """Return the value of a *module* with the former *name*, with a warning."""
+    if name not in names:
+        raise AttributeError(f"module {module!r} has no attribute {name!r}")
+    message = f"{module}.{name} is now {names[name]}"
+    warnings.warn(message, DeprecationWarning, stacklevel=3)
+    return getattr(sys.modules[module], names[name])
 
 
 def former_name(old: str, new: str) -> property:
@@ -54,13 +95,23 @@ def split_sentences(text: str) -> list[str]:
 
 
 def first_sentence(text: str) -> str:
-    """Return the opening of *text* up to a sentence end, of three words or more."""
-    found = ""
-    for sentence in split_sentences(text):
-        found = f"{found} {sentence}".strip()
-        if len(found.split()) >= _SHORTEST:
-            break
-    return found
+    """Return the opening of *text* up to a sentence end, of three words or more.
+
+    A sign that ends a sentence is in the opening; one in code or in an abbreviation is not an end.
+    """
+    for end in _SENTENCE_END.finditer(text):
+        found = text[: end.start()].strip()
+        is_ended = end[0].count("\n") > 1 or _ends_sentence(found, text[end.end() : end.end() + 1])
+        if is_ended and (len(found.split()) >= _SHORTEST or found.endswith(_FULL_WIDTH)):
+            return found
+    return text.strip()
+
+
+def _ends_sentence(found: str, following: str) -> bool:
+    if found.endswith(_FULL_WIDTH):
+        return True
+    is_abbreviated = re.search(_ABBREVIATION, found) is not None
+    return not (following.islower() or is_abbreviated or found.count("`") % 2)
 
 
 def join_choices(names: Iterable[str]) -> str:
@@ -105,7 +156,12 @@ def format_below(score: float, least: float) -> str:
 
 
 def to_json(
-    thing: Any, names: Mapping[str, str] | None = None, without: Collection[str] = ()
+    thing: Any,
+    names: Mapping[str, str] | None = None,
+    without: Collection[str] = (),
+    *,
+    rounded: Collection[str] = (),
+    nulls: Collection[str] = (),
 ) -> dict[str, Any]:
     """Return a value object as a JSON object: its members in the order of the class, in camelCase.
 
@@ -117,28 +173,29 @@ def to_json(
         thing: An object of a dataclass or named tuple.
         names: JSON names of members that are called otherwise, here and in values within.
         without: Members of *thing* that are left out.
+        rounded: Members that have the six decimals that are shown, here and in values within.
+        nulls: Members that are `null` when they are empty, here and in values within.
     """
     known = names or {}
+
+    def convert(part: Any, name: str = "") -> Any:
+        if name in nulls and not part:
+            return None
+        if isinstance(part, float) and name in rounded:
+            return round_shown_score(part)
+        if part is None or isinstance(part, (str, int, float)):
+            return part
+        if hasattr(part, "__match_args__"):
+            return to_json(part, names, rounded=rounded, nulls=nulls)
+        if isinstance(part, (tuple, list)):
+            return [convert(one) for one in part]
+        return {key: convert(one) for key, one in part.items()}
+
     return {
-        known.get(name) or _camel_case(name): _json_value(getattr(thing, name), known)
+        known.get(name) or _camel_case(name): convert(getattr(thing, name), name)
         for name in type(thing).__match_args__
         if name not in without
     }
-
-
-def empty_as_null(members: dict[str, Any], *names: str) -> dict[str, Any]:
-    """Return *members* with `None` for each of *names* that is empty, for `null` in JSON."""
-    return members | {name: members[name] or None for name in names}
-
-
-def _json_value(part: Any, names: Mapping[str, str]) -> Any:
-    if part is None or isinstance(part, (str, int, float)):
-        return part
-    if hasattr(part, "__match_args__"):
-        return to_json(part, names)
-    if isinstance(part, (tuple, list)):
-        return [_json_value(one, names) for one in part]
-    return {key: _json_value(one, names) for key, one in part.items()}
 
 
 @cache

@@ -153,7 +153,7 @@ def test_commands_are_found_in_pages() -> None:
     assert sum(len(commands_in(page)) for page in PAGES) > 20
 
 
-def bundle_of(*documents: object, **members: object) -> str:
+def build_bundle(*documents: object, **members: object) -> str:
     """Write a bundle file as another program would."""
     return json.dumps({"version": 1, "documents": documents} | members)
 
@@ -165,7 +165,7 @@ def document(**members: object) -> dict[str, object]:
 
 REFUSED = {
     "empty": "",
-    "cut short": bundle_of(document())[:-20],
+    "cut short": build_bundle(document())[:-20],
     "broken bytes": b'{"version":1,"documents":[\xff]}',
     "not JSON": "nothing",
     "no number": '{"version": NaN}',
@@ -174,23 +174,23 @@ REFUSED = {
     "nesting": "[" * 100_000,
     "no version": "{}",
     "version of another type": '{"version": "one"}',
-    "newer": bundle_of(version=2),
-    "older": bundle_of(version=0),
+    "newer": build_bundle(version=2),
+    "older": build_bundle(version=0),
     "no documents": '{"version": 1}',
-    "null documents": bundle_of(documents=None),
-    "documents of another type": bundle_of(documents={}),
-    "document of another type": bundle_of(1),
-    "path of another type": bundle_of(document(path=1)),
-    "blank path": bundle_of(document(path=" ")),
-    "climbing path": bundle_of(document(path="../x.md")),
-    "drive": bundle_of(document(path="C:/x.md")),
-    "control character": bundle_of(document(path="x\t.md")),
-    "blank content": bundle_of(document(content=" ")),
-    "relative URI": bundle_of(document(canonicalUri="tools/x")),
-    "surrogate": bundle_of(document(content="\ud800")),
-    "one path twice": bundle_of(document(path="a.md"), document(path="A.md")),
-    "extension of another type": bundle_of(mcpg=1),
-    "edited": bundle_of(mcpg={"contentHash": "sha256:0"}),
+    "null documents": build_bundle(documents=None),
+    "documents of another type": build_bundle(documents={}),
+    "document of another type": build_bundle(1),
+    "path of another type": build_bundle(document(path=1)),
+    "blank path": build_bundle(document(path=" ")),
+    "climbing path": build_bundle(document(path="../x.md")),
+    "drive": build_bundle(document(path="C:/x.md")),
+    "control character": build_bundle(document(path="x\t.md")),
+    "blank content": build_bundle(document(content=" ")),
+    "relative URI": build_bundle(document(canonicalUri="tools/x")),
+    "surrogate": build_bundle(document(content="\ud800")),
+    "one path twice": build_bundle(document(path="a.md"), document(path="A.md")),
+    "extension of another type": build_bundle(mcpg=1),
+    "edited": build_bundle(mcpg={"contentHash": "sha256:0"}),
 }
 
 

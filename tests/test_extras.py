@@ -168,7 +168,7 @@ def test_a_query_that_cannot_be_rewritten_is_searched_as_it_is(run_with: Runner)
     """With and without the extra that reaches an endpoint, the graph answers."""
     for extra in (None, "llm"):
         assert run_with(extra, "bundle", "tools").returncode == 0
-        done = run_with(extra, "search", "wo ist meine Sendung, shipment status", "--normalize")
+        done = run_with(extra, "search", "wo ist meine Sendung, shipment status", "--rewrite")
         assert "shipment_status" in done.stdout, done.stderr
         assert ("[llm]" in done.stderr) == (extra is None)
 

@@ -243,7 +243,7 @@ def test_read_bytes_names_each_failure(tmp_path: Path) -> None:
     assert read_bytes(tmp_path / "file", 5) == b"12345"
     with pytest.raises(InputError, match="is larger than 4 bytes"):
         read_bytes(tmp_path / "file", 4)
-    with pytest.raises(NotFoundError, match="there is no such file"):
+    with pytest.raises(NotFoundError, match="no such file"):
         read_bytes(tmp_path / "none", 5)
     with pytest.raises(InputError):
         read_bytes(tmp_path, 5)

@@ -82,9 +82,9 @@ COMMANDS = [
     ["graph", "validate", "-b", "pages"],
     ["validate", "graph.mdld", "--reader", "dotnet"],
     ["init", "--dry-run", "--client", "mcp.json"],
-    ["invoke", "isleap", "--from", "python:calendar:isleap", "--arg", "year=2024"],
-    ["invoke", "isleap", "--from", "python:calendar:isleap"],
-    ["invoke", "nothing", "--from", "python:calendar:isleap"],
+    ["invoke", "isleap", "python:calendar:isleap", "--arg", "year=2024"],
+    ["invoke", "isleap", "python:calendar:isleap"],
+    ["invoke", "nothing", "python:calendar:isleap"],
     ["learn", "calls.jsonl"],
     ["learn", "calls.jsonl", "--check"],
     ["lint", "faults.json"],
@@ -128,12 +128,12 @@ COMMANDS = [
     ["ask", "zzqx"],
 ]
 
-REWRITTEN = ["wo ist mein Paket TRK-4711 geblieben", "--normalize", *VECTORS]
+REWRITTEN = ["wo ist mein Paket TRK-4711 geblieben", "--rewrite", *VECTORS]
 ASKING_A_MODEL = [
     ["search", *REWRITTEN],
     ["route", *REWRITTEN],
     ["explain", *REWRITTEN],
-    ["explain", "wer hat mein Paket angenommen", "--normalize"],
+    ["explain", "wer hat mein Paket angenommen", "--rewrite"],
     ["search", "where is my parcel", "--strategy", "auto", "--embed-with", "openai:none"],
 ]
 """A model rewrites the first three queries, and fails afterwards."""

@@ -83,11 +83,9 @@ class SymbolQuestion:
     """A question, as an answerer sees it.
 
     Attributes:
-        intent: The intent, one of `mcpg.ask.INTENTS`.
         symbols: The names in the question that answerers can look up.
         scope: The source code that is meant; `None` for all.
         topic: The topic of a question that names nothing, "" for any other question.
-        ranking: How source code is ranked.
         services: Makes vectors, `None` for none.
     """
 
@@ -214,7 +212,6 @@ class AskRequest:
         intent: The intent, one of `INTENTS`; "" to decide by the question.
         patterns: Wordings to which a host assigns intents; the first that fits counts.
         scope: The source code that is meant; `None` for all.
-        ranking: How source code is ranked.
         sources: The sources to which a search, and the tools of the catalog, are restricted.
         categories: The same for categories.
         read_only: Whether only tools that only read are searched.
@@ -268,9 +265,6 @@ class Asker:
         """Answer the question *text*; *search* finds the tools for a text.
 
         The last answers are kept, by the question and the request.
-
-        Raises:
-            UsageError: The question is empty, or a name in *request* does not exist.
         """
         key = repr(text), repr(request)
         known = self._known.get(key)
@@ -562,12 +556,12 @@ def _check_request(
     check_text("intent", request.intent)
     check_flag("include_disabled", request.include_disabled)
     if not (text or "").strip():
-        raise UsageError("there is no question", remedy="ask about a tool, a field or a symbol")
+        raise UsageError("the question is empty", remedy="ask about a tool, a field or a symbol")
     check_limit(request.limit)
     ranking = request.ranking._replace(strategy=check_strategy(request.ranking.strategy))
     weights = ranking.words, ranking.vectors
     if not (min(weights) >= 0 < sum(weights) < inf):
-        message = f"{weights[0]:g} and {weights[1]:g} are no weights of words and vectors"
+        message = f"{weights[0]:g} and {weights[1]:g} are not weights of words and vectors"
         raise UsageError(message, remedy="use two numbers from 0 on, not both 0")
     if request.intent and request.intent not in INTENTS:
         message = f"no intent is called {request.intent[:40]!r}"

@@ -7,9 +7,12 @@ verbs of its name and description.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from mcpg.ask.catalog_questions import (
+    ALL,
+    CHANGING,
     DESTRUCTIVE,
     DISABLED,
     ENABLED,
@@ -35,7 +38,7 @@ Search = Callable[[str, int], Sequence[Match]]
 _DOES = 0.5
 """The share of its kinds from which a tool does something."""
 
-_LEAST_OF_BEST = 0.25
+_LEAST_OF_BEST, _LEAST_SCORE = 0.25, 0.01
 _MOST_NAMED = 3
 _GROUPS = {Listing.SOURCES: ("source", "sources"), Listing.CATEGORIES: ("category", "categories")}
 
@@ -74,9 +77,9 @@ class _Facts:
 
     def answer(self, search: Search) -> CatalogAnswers:
         found = self._select(search)
-        if not found and self._question.kinds == _CHANGING:
+        if not found and self._question.kinds == CHANGING:
             # To change something may be to create or to delete.
-            self._question = self._question._replace(kinds=WRITING)
+            self._question = self._question._replace(kinds=WRITING, verb="")
             found = self._select(search)
         if self._question.listed == Listing.TOOLS:
             answers = [self._tools.answer(tool, "tool", *fact) for tool, fact in found.items()]
@@ -100,7 +103,8 @@ class _Facts:
         question, found = self._question, self._meet(self._all)
         if not question.about:
             return found
-        words = (question.verb, *question.about, *question.sources, *question.categories)
+        scope = () if question.is_outside else (*question.sources, *question.categories)
+        words = (question.verb, *question.about, *scope)
         matches = search(" ".join(dict.fromkeys(words)), MAX_LIMIT)
         return dict(_keep_matches(matches, found, question.about, self._index))
 
@@ -111,7 +115,8 @@ class _Facts:
             return {}
         request = SearchRequest(sources=question.sources, categories=question.categories)
         passing = apply_filter(self._index, request, _NONE).passing
-        facts = ((tool, self._judge(tool)) for tool in tools if tool in passing)
+        kept = (tool for tool in tools if (tool in passing) != question.is_outside)
+        facts = ((tool, self._judge(tool)) for tool in kept)
         return {tool: fact for tool, fact in facts if fact is not None}
 
     def _judge(self, tool: int) -> _Fact | None:
@@ -133,10 +138,11 @@ class _Facts:
                 reasons.append(f"destructiveHint: {str(states).lower()}")
             if states == question.is_denied:
                 return None
-        if question.kinds:
-            kinds = question.kinds
-            if question.is_denied and not question.state:
-                kinds = READING if kinds & WRITING else WRITING
+        kinds = question.kinds - question.denied
+        if question.denied and not question.kinds:
+            # Tools that do not change anything do not create or delete either.
+            kinds = READING if question.denied & CHANGING else ALL - question.denied
+        if kinds:
             share, why = self._weigh_kinds(tool, kinds)
             if share < _DOES:
                 return None
@@ -151,15 +157,15 @@ class _Facts:
         if hint and kinds in {READING, WRITING}:
             return float((flag == READS) == (kinds == READING)), hint
         done = self._index.operations([tool])[0]
-        share = sum(done[kind] for kind in kinds) / max(1, sum(done))
-        if hint and (flag == READS) != bool(kinds & READING):
-            share = 0.0
+        # A hint rules out the operations of the other side.
+        likely = (READING if flag == READS else WRITING) if hint else ALL
+        share = sum(done[one] for one in kinds & likely) / max(1, sum(done[one] for one in likely))
         words = split_words(self._index.tool_name(tool)), split_words(self._index.summary(tool))[:1]
         for told, where in zip(words, ("its name", "its description"), strict=True):
             for word in told:
                 meant = find_kinds(stem(word))
                 if word not in _STOP_WORDS and meant & kinds:
-                    # A name with a clear verb outweighs the other words of a tool.
+                    # A name with a clear verb outweighs all other words of a tool.
                     is_clear = where == "its name" and meant <= kinds and share > 0
                     return max(share, _DOES if is_clear else 0.0), f"{where} has {word!r}"
         return share, hint
@@ -182,12 +188,18 @@ class _Facts:
     ) -> list[Answer]:
         """Return the groups with tools that were *found*, those with most of them first."""
         question = self._question
-        is_whole = question.is_only or question.is_denied
-        has_condition = bool(question.kinds or question.state or question.about)
+        kinds, denied = question.kinds, question.denied
+        is_whole = question.is_only or question.is_denied or bool(denied and not kinds)
+        has_condition = bool(kinds or denied or question.state or question.about)
+        barred = self._group(
+            tool
+            for tool in chain.from_iterable(whole.values())
+            if denied and kinds and self._weigh_kinds(tool, denied)[0] >= _DOES
+        )
         kind, answers = _GROUPS[question.listed][0], []
         for name in sorted(found, key=lambda one: (-len(found[one]), one)):
             tools, size = found[name], format_count(len(whole[name]), "tool")
-            if is_whole and len(tools) < len(whole[name]):
+            if name in barred or (is_whole and len(tools) < len(whole[name])):
                 continue
             shown = ", ".join(map(self._index.tool_name, tools[:_MOST_NAMED]))
             more = ", ..." if len(tools) > _MOST_NAMED else ""
@@ -200,17 +212,16 @@ class _Facts:
         question = self._question
         if question.state:
             yield f"that are {'not ' if question.is_denied else ''}{question.state}"
-        if question.kinds:
-            kinds = sorted(question.kinds)
-            does = join_choices(
-                dict.fromkeys(lexicon.OPERATION_KINDS[one].split()[0] for one in kinds)
-            )
-            is_denied = question.is_denied and not question.state
-            how = "do not " if is_denied else "only " if question.is_only else ""
-            yield f"that {how}{does}"
+        for how, kinds in (("", question.kinds), ("do not ", question.denied)):
+            if kinds:
+                names = (lexicon.OPERATION_KINDS[one].split()[0] for one in sorted(kinds))
+                only = "only " if question.is_only and not how else ""
+                that = "and" if how and question.kinds else "that"
+                yield f"{that} {how}{only}{join_choices(dict.fromkeys(names))}"
         for what, named in (("source", question.sources), ("category", question.categories)):
             if named:
-                yield f"of {what} {join_choices(map(repr, named))}"
+                not_ = "not " if question.is_outside else ""
+                yield f"{not_}of {what} {join_choices(map(repr, named))}"
         if question.about:
             yield f"about {' '.join(question.about)!r}"
 
@@ -226,9 +237,7 @@ class _Facts:
 
 _NONE = frozenset[int]()
 _STOP_WORDS = get_stop_words("english")
-_CHANGING, _DELETING = (
-    Kinds((lexicon.OPERATION_KINDS.index(one),)) for one in ("change", "delete")
-)
+_DELETING = Kinds((lexicon.OPERATION_KINDS.index("delete"),))
 
 
 def _keep_matches(
@@ -248,7 +257,7 @@ def _keep_matches(
     most = max((row[0] for row in rows), default=0)
     best = max((row[2].score for row in rows), default=0.0)
     for count, tool, match in rows:
-        if count == most and match.score >= _LEAST_OF_BEST * best:
+        if count == most and match.score >= max(_LEAST_SCORE, _LEAST_OF_BEST * best):
             score, reasons = found[tool]
             words = ", ".join(match.evidence.terms)
             yield tool, (min(score, match.score), (*reasons, f"matches {words}"))

@@ -336,7 +336,7 @@ def decide(tokens: Sequence[Token], mentions: Sequence[Mention], literals: int =
     is_meant = beside == 0 or (is_pointed and beside <= _MOST_BESIDE_A_POINTED_WORD)
     if not is_meant and not any(one.is_sure for one in mentions):
         words = ", ".join(dict.fromkeys(repr(one.text) for one in mentions[:_SEVERAL]))
-        return Decision(Intent.SEARCH, 1.0, "default", (f"{words} may be no name here",))
+        return Decision(Intent.SEARCH, 1.0, "default", (f"{words} may not be a name here",))
     features = extract_question_features(tokens, mentions, literals)
     found = probabilities(features)
     intent = max(MODELLED_INTENTS, key=lambda one: found[one])

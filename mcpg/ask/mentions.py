@@ -54,11 +54,9 @@ class Token:
 
     Attributes:
         text: As written, without the signs around it.
-        folded: Folded, without accents.
         is_marked: Whether it is in backticks or before `()`.
         is_identifier: Whether it looks like a name in a program: it has seams.
         ends: Whether a sign after it ends a part of the question.
-        cues: The kinds of cues that it is.
     """
 
     text: str

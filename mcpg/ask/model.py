@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias
 from mcpg.errors import Diagnostic
 from mcpg.search.results import Strategy, StrategyName
 from mcpg.text.json_values import JsonObject
-from mcpg.values import empty_as_null, format_count, score_text, to_json
+from mcpg.values import format_count, score_text, to_json
 
 IntentName: TypeAlias = Literal[
     "", "navigation", "relations", "documentation", "examples", "similar", "search", "catalog"
@@ -107,7 +107,6 @@ class Mention:
 
     Attributes:
         kind: One of `MentionKind`.
-        name: The name as it is.
         spelling: One of `Spelling`.
         tools: Numbers of the tools with this name, or that take or return this field.
     """
@@ -146,7 +145,7 @@ class Decision:
     def to_dict(self) -> dict[str, Any]:
         """Return all but the intent as a JSON object."""
         certainty = {"probability": round(self.probability, _SCORE_DECIMALS)}
-        return empty_as_null(to_json(self, without={"intent"}), "direction") | certainty
+        return to_json(self, without=("intent",), nulls=("direction",)) | certainty
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +172,6 @@ class RelatedItem:
     Attributes:
         name: Tool id, or id of a symbol.
         rel: How it is related, such as `nextStep` or `called_by`.
-        line: The line, `None` if unknown.
     """
 
     name: str
@@ -293,9 +291,9 @@ class AskResult:
         return f"<AskResult {self.query!r}: {found}{f': {shown}' if shown else ''}>"
 
     def _repr_html_(self) -> str:
-        from mcpg.text.markup import ask_html  # noqa: PLC0415 - only notebooks show HTML
+        from mcpg.text.markup import result_html  # noqa: PLC0415 - only notebooks show HTML
 
-        return ask_html(self.to_dict())
+        return result_html(self.to_dict())
 
 
 MAX_LIMIT = 200

@@ -274,7 +274,7 @@ class ToolRelationsAnswers:
             yield (
                 other,
                 strength,
-                f"reads what {field!r} identifies (no schema says who returns it)",
+                f"reads what {field!r} identifies (no schema names its source)",
             )
 
     def _path(self, tools: Sequence[int]) -> list[Answer]:

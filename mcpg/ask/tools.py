@@ -48,8 +48,7 @@ def made_up_call(
 ) -> tuple[JsonObject, tuple[str, ...]]:
     """Return arguments that are valid under *schema*, except for patterns.
 
-    Returns:
-        The arguments, and the names of arguments with a pattern that a placeholder breaks.
+    Beside them are the names of arguments with a pattern that a placeholder breaks.
     """
     maker = _CallMaker(schema)
     made = maker.object(schema, 0, frozenset(asked))
@@ -431,10 +430,10 @@ class ToolAnswers:
         for rank, (other, score) in enumerate(search(text, 2 * _MOST_SIMILAR)):
             if other != tool:
                 amount = _OF_TEXTS * (0.5 / (1 + rank) + 0.5 * score)
-                yield other, amount, "is found by the description of the other"
+                yield other, amount, "is found by the other tool's description"
         for link, other, kind, weight in index.edges(tool):
             if str(kind) == "related":
-                yield other, _OF_EDGES * weight, index.reason(link) or "is stated to be related"
+                yield other, _OF_EDGES * weight, index.reason(link) or "is related by its author"
         for other in self.mentioned_in(tool, document):
             yield other, _OF_DESCRIPTION, "the description names it"
 

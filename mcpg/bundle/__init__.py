@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from mcpg.bundle.assemble import Assembly, assemble, bundle_of
+from typing import TYPE_CHECKING
+
+from mcpg.bundle.assemble import Assembly, assemble, build_bundle
 from mcpg.bundle.codec import (
     RANKING,
     STALE,
@@ -23,6 +25,7 @@ from mcpg.bundle.folder import (
     write_bundle,
     write_encoded,
 )
+from mcpg.values import find_former
 
 __all__ = [
     "LOCK_NAME",
@@ -34,7 +37,7 @@ __all__ = [
     "FolderPlan",
     "apply_plan",
     "assemble",
-    "bundle_of",
+    "build_bundle",
     "content_hash",
     "decode_bundle",
     "encode_bundle",
@@ -45,3 +48,8 @@ __all__ = [
     "write_bundle",
     "write_encoded",
 ]
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        return find_former(__name__, {"bundle_of": "build_bundle"}, name)

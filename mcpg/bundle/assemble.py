@@ -319,7 +319,7 @@ def _finish_documents(
 ]:
     """Return the documents of tools, the pages, the texts of both, and diagnostics.
 
-    All are in the order of their paths; there are no texts if they are not needed.
+    All are in the order of their paths; texts are missing if they are not needed.
     """
     documents: list[ToolDocument] = []
     faults: dict[str, Diagnostic] = {}
@@ -386,7 +386,7 @@ def _leave_out_deep(tools: Sequence[Tool]) -> tuple[Sequence[Tool], list[Diagnos
     return kept, faults
 
 
-def bundle_of(assembly: Assembly) -> codec.Bundle:
+def build_bundle(assembly: Assembly) -> codec.Bundle:
     """Make the bundle of *assembly*, with texts that every reader takes."""
     extension: JsonObject = {} if assembly.ranking is None else {codec.RANKING: assembly.ranking}
     if assembly.stale:

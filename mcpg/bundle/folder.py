@@ -60,7 +60,7 @@ class FolderPlan:
         kept: Paths of files of ours that no document is for any more and that a person edited.
         renamed: Paths of files of ours that a document has under another spelling, if the file
             system treats both spellings as one file.
-        sources: Paths of files that their own documents were read from, whoever wrote them.
+        sources: Paths of files that their own documents were read from, by any author.
         recorded: Digest of every file of ours, by path.
     """
 

@@ -377,7 +377,7 @@ def _plain_name(predicate: str) -> str:
 def _take_statements(
     document: ToolDocument, targets: LinkTargets, stated: StatedRelations
 ) -> Iterator[str]:
-    """Put the edges that *document* writes out into *stated*; return unresolved ends.
+    """Add the written-out edges of *document* to *stated*; return unresolved ends.
 
     An end that is a path or `source::name` means a document, and any other may be a thing.
     """

@@ -67,7 +67,7 @@ def sort_documents(
     """Separate documents of tools, documents about a tool, and pages.
 
     A document is about a tool when its key `tool` names one, or when it names none itself and its
-    URI is that of a tool's document, or its file is named like exactly one of the other tools; a
+    URI is that of a tool's document, or its file is named like exactly one other tool; a
     tool of its own source comes first. It is a page when its key `tool` is `false` or names no
     tool. A document that names its tool replaces the manifest's entry of the same source and name.
 

@@ -353,7 +353,7 @@ def _seal(digest: bytes) -> bytes:
 def _digest_program() -> bytes:
     """Return a digest of the program: package files, interpreter, and text libraries.
 
-    A version alone would not notice edits of the package.
+    The version by itself would not notice edits of the package.
     """
     whole = hashlib.sha256(f"{sys.version} {sys.byteorder}".encode())
     for name in _PACKAGES:

@@ -288,7 +288,7 @@ def assign_ids(
 
     A tool keeps its id from the *earlier* ones. Among the others, a tool with a unique normalized
     name gets that name as its id; tools that share a name get their source and name, with a
-    diagnostic. See `tool_id` for what follows if these are also taken, or have no usable
+    diagnostic. See `tool_id` for the next choices if these are also taken, or have no usable
     character. No tool gets an id that is *reserved*, in any case.
 
     Returns:

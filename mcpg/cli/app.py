@@ -29,7 +29,7 @@ COMMANDS = {
     "generate": "Write a Markdown-LD document for each tool, to read and to edit.",
     "enrich": "Write search texts for tools with a language model.",
     "bundle": "Build a bundle from files, folders, servers and code.",
-    "lock": "Approve the definitions of tools, and find what has changed since.",
+    "lock": "Approve the definitions of tools, and find changes since.",
     "lint": "Check tools by rules: descriptions, schemas, names, reach, poisoning.",
     "rule": "Explain a rule of `mcpg lint`, or list all rules.",
     "search": "Find the tools for a request.",

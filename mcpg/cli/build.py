@@ -65,7 +65,7 @@ from mcpg.index.word_sections import (
 from mcpg.plugins.registry import is_item, package_plugins
 from mcpg.search.model import pack_notices
 from mcpg.sources import SourceBatch, is_failure, read_sources, source_signature
-from mcpg.sources.client_config import Live
+from mcpg.sources.client_config import ServerAccess
 from mcpg.sources.live import query_servers
 from mcpg.sources.model import FailedSource
 from mcpg.sources.read import FILE, FOLDER, REGISTERED, find_kind
@@ -534,7 +534,7 @@ class BuildSources:
 
     def _read_configured(
         self,
-        live: Live,
+        live: ServerAccess,
         exclude: Collection[str | Path],
         memo: BuildCache,
         built: Sequence[Tool],

@@ -113,7 +113,7 @@ def check_cache_folder() -> Check:
     """Write a file into the folder for caches."""
     folder = cache_folder()
     name = "cache folder"
-    remedy = "name one that can be written by MCPG_CACHE_DIR"
+    remedy = "set MCPG_CACHE_DIR to a writable folder"
     if folder is None:
         return Check(name, Status.NOTE, "there is none: nothing is kept between runs", remedy)
     try:
@@ -143,8 +143,8 @@ def check_bundle(settings: Settings) -> tuple[Check, Engine | None]:
     count = len(engine.index)
     details = {"paths": [*paths], "tools": count, "durationMs": took}
     if not count:
-        return Check(name, Status.FAILED, f"{names} holds no tool", _REBUILD, details), engine
-    message = f"{names} holds {count:,} tools, loaded in {took:g} ms"
+        return Check(name, Status.FAILED, f"{names} contains no tools", _REBUILD, details), engine
+    message = f"{names} contains {count:,} tools, loaded in {took:g} ms"
     stale = 0  # tools that bundles keep from an earlier build
     for path in paths:
         with suppress(McpgError):
@@ -195,7 +195,7 @@ def check_vectors(engine: Engine, factory: ServiceFactory) -> Check:
     if found.file is None:
         reasons = "; ".join(f"{one.place}: {one.message}" for one in found.diagnostics)
         status = Status.NOTE if reasons or factory.needs_vectors else Status.OFF
-        message = reasons or f"there is no {target.places[0]}"
+        message = reasons or f"{target.places[0]} is missing"
         return Check(name, status, f"{message}; a search that needs vectors makes them", _EMBED)
     details = {
         "path": found.path,
@@ -204,9 +204,9 @@ def check_vectors(engine: Engine, factory: ServiceFactory) -> Check:
         "missing": found.file.vectors.missing,
     }
     if not found.is_fresh:
-        message = f"{found.path} is not of this bundle: what has changed is embedded by searches"
+        message = f"{found.path} is not of this bundle: searches embed changed tools"
         return Check(name, Status.NOTE, message, _EMBED, details)
-    message = f"{found.path} holds the vectors of {target.tools:,} tools"
+    message = f"{found.path} contains the vectors of {target.tools:,} tools"
     return Check(name, Status.OK, message, details=details)
 
 
@@ -274,24 +274,24 @@ def check_provider(settings: Settings, factory: ServiceFactory) -> Check:
     return Check(name, Status.OK, message, details=details)
 
 
-def check_normalizer(settings: Settings, factory: ServiceFactory) -> Check:
+def check_rewriter(settings: Settings, factory: ServiceFactory) -> Check:
     """Rewrite one query."""
-    name = "normalization"
-    is_set = settings.find("normalization.model") is not None
-    if not (is_set or factory.is_normalizing):
+    name = "query rewriting"
+    is_set = settings.find("rewrite.model") is not None
+    if not (is_set or factory.is_rewriting):
         return Check(name, Status.OFF, "no language model is set to rewrite queries")
-    normalizer = factory.normalizer()
-    if normalizer is None:
+    rewriter = factory.rewriter()
+    if rewriter is None:
         remedy = "set MCPG_LLM_MODEL, and MCPG_LLM_URL or MCPG_LLM_API_KEY"
-        return Check(name, Status.FAILED, "normalization is enabled, but no model is named", remedy)
-    answer, took = time_call(lambda: normalizer.rewrite(FOREIGN_TEXT))
-    details = {"fingerprint": normalizer.fingerprint, "durationMs": took}
+        return Check(name, Status.FAILED, "it is enabled, but no model is named", remedy)
+    answer, took = time_call(lambda: rewriter.rewrite(FOREIGN_TEXT))
+    details = {"fingerprint": rewriter.fingerprint, "durationMs": took}
     if not answer.strip():
-        message = f"{normalizer.fingerprint!r} returned an empty response"
+        message = f"{rewriter.fingerprint!r} returned an empty response"
         return Check(name, Status.FAILED, message, "name another model", details)
-    message = f"{normalizer.fingerprint!r} responded in {took:g} ms"
-    if not factory.is_normalizing:
-        remedy = "ask for it with --normalize or MCPG_NORMALIZE"
+    message = f"{rewriter.fingerprint!r} responded in {took:g} ms"
+    if not factory.is_rewriting:
+        remedy = "enable it with --rewrite or MCPG_REWRITE"
         return Check(name, Status.NOTE, f"{message}, but it is not enabled", remedy, details)
     return Check(name, Status.OK, message, details=details)
 
@@ -327,7 +327,7 @@ def check_store(settings: Settings, factory: ServiceFactory) -> Check:
     store.close()
     where = {"sqlite": path, "postgres": f"PostgreSQL, by {POSTGRES_VARIABLE}"}.get(kind, kind)
     if back is None or not np.array_equal(back, vector):
-        return Check(name, Status.FAILED, f"{where} does not give back what was put into it")
+        return Check(name, Status.FAILED, f"{where} does not return a stored value")
     message = f"{where} is written and read in {took:g} ms"
     return Check(name, Status.OK, message, details={"kind": kind, "durationMs": took})
 
@@ -347,7 +347,7 @@ def check_cache(settings: Settings, factory: ServiceFactory) -> Check:
     back, took = time_call(trip)
     cache.close()
     if back != value:
-        return Check(name, Status.FAILED, "it does not give back what was put into it")
+        return Check(name, Status.FAILED, "it does not return a stored value")
     details = {"kind": found.value, "durationMs": took}
     message = f"{found.value}: written and read in {took:g} ms"
     if found.value == _MEMORY:

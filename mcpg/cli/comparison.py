@@ -50,13 +50,13 @@ def answer_compare(
             "--abstain": question.abstain,
             "--timings": shown.shows_times,
         },
-        "it says nothing about two catalogues",
+        "it does not compare two catalogs",
         "leave it out: --compare names both and always exits with 0",
     )
     arguments = make_search_arguments(question)
     if not (arguments["query"] or arguments["context"]):
-        message = "without a query there are no ranks to compare"
-        remedy = "add a query, or use `mcpg bundle --diff` to compare catalogues"
+        message = "without a query, tools have no ranks to compare"
+        remedy = "add a query, or use `mcpg bundle --diff` to compare catalogs"
         raise UsageError(message, place="--compare", remedy=remedy)
     then, now = (open_other(path, "--compare", question.settings, output) for path in paths)
     data = compare_json(

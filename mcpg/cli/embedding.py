@@ -153,7 +153,7 @@ def _faults(found: VectorFiles, target: VectorTarget, kind: str) -> list[str]:
     """Return why the vectors that were *found* have to be written anew, if they have to."""
     reasons = [one.message for one in found.diagnostics]
     if found.file is None:
-        return reasons or ["there are no vectors"]
+        return reasons or ["no vectors"]
     if not found.is_fresh:
         return [*reasons, "the vectors are out of date"]
     if found.path != target.home:

@@ -60,10 +60,10 @@ KEYS = {
         SettingKey("embeddings.url", "MCPG_EMBED_URL", plain=str),
         SettingKey("embeddings.dimensions", "MCPG_EMBED_DIMENSIONS", plain=int, most=_ANY),
         SettingKey("embeddings.timeout", "MCPG_EMBED_TIMEOUT"),
-        SettingKey("normalization.enabled", "MCPG_NORMALIZE", "--normalize", bool),
-        SettingKey("normalization.url", "MCPG_LLM_URL", plain=str),
-        SettingKey("normalization.model", "MCPG_LLM_MODEL", plain=str),
-        SettingKey("normalization.timeout", "MCPG_LLM_TIMEOUT"),
+        SettingKey("rewrite.enabled", "MCPG_REWRITE", "--rewrite", bool),
+        SettingKey("rewrite.url", "MCPG_LLM_URL", plain=str),
+        SettingKey("rewrite.model", "MCPG_LLM_MODEL", plain=str),
+        SettingKey("rewrite.timeout", "MCPG_LLM_TIMEOUT"),
         SettingKey("rerank.enabled", "MCPG_RERANK", "--rerank", bool),
         SettingKey("rerank.model", plain=str),
         SettingKey("enrich.model", "MCPG_ENRICH_MODEL", "--model", str),
@@ -188,7 +188,7 @@ def _find_base(mac: str, variable: str, other: str) -> Path | None:
 _LONGEST = 64 * 1024
 _MOST_DIGITS = 9
 # Settings that a search only by the graph does not need.
-_NEEDS_MORE = ("normalization.enabled", "rerank.enabled", "telemetry.enabled")
+_NEEDS_MORE = ("rewrite.enabled", "rerank.enabled", "telemetry.enabled")
 _LEFT_IN_VARIABLES = ("fusion", "candidates", "lexicon", *_NEEDS_MORE)
 _BY_GRAPH = ("graph", "markdown-ld")
 

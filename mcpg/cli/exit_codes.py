@@ -78,7 +78,7 @@ def _report_foreign(fault: Exception, output: Output) -> int:
             Path.cwd()
         except FileNotFoundError:
             message = "the folder in which mcpg runs does not exist any more"
-            return report_error(NotFoundError(message, remedy="change to one that does"), output)
+            return report_error(NotFoundError(message, remedy="enter an existing folder"), output)
     _show_traceback(fault, output)
     detail = f"{type(fault).__name__}: {fault}" if str(fault) else type(fault).__name__
     remedy = "report the traceback above" if output.debug else "run again with --debug"

@@ -75,7 +75,7 @@ def answer_items(
     """
     for name in (name for name, value in others.items() if value):
         flag = _FLAGS.get(name, f"--{name.replace('_', '-')}")
-        message = f"{flag} is for tools alone"
+        message = f"{flag} is only for tools"
         raise UsageError(message, place="--kind", remedy="leave one of them out")
     form, limit = given["form"], given["limit"]
     engine = open_engine(read_settings(bundle=given["bundle"]), output)
@@ -95,7 +95,7 @@ def answer_items(
         output.note_opening(engine.diagnostics)
         output.text(listing_text(listing, form, output))
     if not found:
-        output.note(f"no {kind} matches" if query else f"there is no {kind}")
+        output.note(f"no {kind} matches" if query else f"no {kind}s")
     output.detail(format_count(len(found), kind))
     return ExitCode.DONE if found else ExitCode.FINDINGS
 

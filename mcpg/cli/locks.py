@@ -58,7 +58,7 @@ def open_lock(path: str) -> ApprovedTools:
     try:
         return read_lock(path)
     except NotFoundError as fault:
-        message = "there is no such lock file"
+        message = "no such lock file"
         remedy = "review the tools, and write it with `mcpg lock`"
         raise NotFoundError(message, place=fault.place, remedy=remedy) from None
 

@@ -29,6 +29,9 @@ WITH_SOURCE = 80
 """Columns from which lists of tools name their sources."""
 
 
+NO_TOOL = "there is no tool to search: name other sources with --bundle"
+
+
 def nothing_found_text(min_score: float | None, *, abstain: bool, is_filtered: bool) -> str:
     """Return the message that no tool was found, with advice."""
     if min_score:

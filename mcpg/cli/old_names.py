@@ -7,11 +7,13 @@ before anything reads them, settings when a file is read.
 from __future__ import annotations
 
 from collections.abc import Mapping, MutableMapping, Sequence
+from itertools import islice
 from typing import Any
 
 from mcpg.cli.output import Output
 
 OPTIONS: Mapping[str, Mapping[str, str]] = {
+    "": {"--normalize": "--rewrite", "--no-normalize": "--no-rewrite"},
     "bundle": {"--untuned": "--reset-ranking"},
     "cache": {"--what": "--kind"},
     "diff": {"--margin": "--score-drop"},
@@ -23,7 +25,10 @@ OPTIONS: Mapping[str, Mapping[str, str]] = {
     "schema": {"--line": "--jsonl"},
     "serve": {"--graph": "--reviewed"},
 }
-"""By command, the present names of former options."""
+"""By command, "" for all, the present names of former options."""
+
+ARGUMENTS: Mapping[str, Mapping[str, str]] = {"invoke": {"--from": "SOURCE"}}
+"""By command, the arguments that have the values of former options."""
 
 VALUES: Mapping[tuple[str, str], Mapping[str, str]] = {
     ("bundle", "--on-change"): {"refuse": "fail"},
@@ -41,8 +46,8 @@ SETTINGS: Mapping[str, str] = {
     "limits.session_idle": "limits.session_idle_timeout",
     "limits.relist": "limits.relist_interval",
     "limits.query_memory": "limits.query_memory_bytes",
-}
-"""The present names of former settings; both are in one section."""
+} | {f"normalization.{key}": f"rewrite.{key}" for key in ("enabled", "model", "timeout", "url")}
+"""The present names of former settings."""
 
 SETTING_VALUES: Mapping[str, Mapping[str, str]] = {
     "lock.on_change": {"refuse": "fail"},
@@ -52,12 +57,12 @@ SETTING_VALUES: Mapping[str, Mapping[str, str]] = {
 
 VARIABLES: Mapping[str, str] = {
     "MCPG_CACHE": "MCPG_CACHE_DIR",
+    "MCPG_NORMALIZE": "MCPG_REWRITE",
     "MCPG_STORE": "MCPG_EMBEDDING_STORE",
     "MCPG_TOKENS": "MCPG_LOGIN_DIR",
 }
 """The present names of former environment variables."""
 
-_COMMANDS = {*OPTIONS, *(command for command, _ in VALUES)}
 _told: set[str] = set()
 
 
@@ -69,9 +74,9 @@ def replace_arguments(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
         if word[:1] != "-" and (not place or arguments[place - 1] != "--color")
     ]
     command = arguments[words[0]] if words else ""
-    if command not in _COMMANDS:
-        return [*arguments], []
-    options, found, notes, option = OPTIONS.get(command, {}), list[str](), list[str](), ""
+    options = {**OPTIONS[""], **OPTIONS.get(command, {})}
+    arguments, notes = _move_values(arguments, ARGUMENTS.get(command, {}))
+    found, option = list[str](), ""
     end = arguments.index("--") if "--" in arguments else len(arguments)
     for place, word in enumerate(arguments[:end]):
         flag, is_joined, value = word.partition("=") if word[:2] == "--" else ("", "", word)
@@ -88,6 +93,19 @@ def replace_arguments(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
     return [*found, *arguments[end:]], notes
 
 
+def _move_values(given: Sequence[str], former: Mapping[str, str]) -> tuple[list[str], list[str]]:
+    """Return the arguments *given* with the values of *former* options last, and the notes."""
+    kept, moved, notes, words = list[str](), list[str](), list[str](), iter(given)
+    for word in words:
+        flag, is_joined, value = word.partition("=")
+        if flag in former:
+            moved += [value] if is_joined else islice(words, 1)
+            notes.append(make_note(f"{flag} {former[flag]}", f"the argument {former[flag]}"))
+        else:
+            kept += [word, *words] if word == "--" else [word]
+    return [*kept, *moved], notes
+
+
 def replace_variables(environment: MutableMapping[str, str]) -> list[str]:
     """Set the present variables to the values of former ones, and return the notes about these."""
     former = [old for old in VARIABLES if environment.get(old)]
@@ -96,8 +114,8 @@ def replace_variables(environment: MutableMapping[str, str]) -> list[str]:
     return [make_note(old, VARIABLES[old]) for old in former]
 
 
-def replace_settings(table: Mapping[str, Any], file: str) -> dict[str, str]:
-    """Give the settings in *table*, read from a *file*, their present names and values.
+def replace_settings(table: dict[str, Any], file: str) -> dict[str, str]:
+    """Replace former names and values of the settings in *table*, read from a *file*.
 
     Each former name is reported once.
 
@@ -108,12 +126,14 @@ def replace_settings(table: Mapping[str, Any], file: str) -> dict[str, str]:
     sections = {name: held for name, held in table.items() if isinstance(held, dict)}
     for old, new in SETTINGS.items():
         name, _, key = old.partition(".")
-        section, present = sections.get(name, {}), new.partition(".")[2]
-        if key in section:
-            if present not in section:  # else that counts
-                section[present], renamed[new] = section[key], old
+        section, (to, _, present) = sections.get(name, {}), new.partition(".")
+        if key in section and isinstance(target := table.setdefault(to, {}), dict):
+            if present not in target:  # else that counts
+                target[present], renamed[new] = section[key], old
             del section[key]
             notes.append(make_note(old, new))
+        if table.get(name) == {}:
+            del table[name]
     for name, values in SETTING_VALUES.items():
         table_name, _, key = name.partition(".")
         value = sections.get(table_name, {}).get(key)

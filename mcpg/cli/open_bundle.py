@@ -1,4 +1,4 @@
-"""From settings to an engine, or only to the tools if there is no graph."""
+"""From settings to an engine, or without a graph only to the tools."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from mcpg.catalog.view import ToolView
 from mcpg.cli.environment import cache_folder
@@ -22,7 +22,7 @@ from mcpg.index.tables import Section
 from mcpg.search.model import pack_notices, read_notices, recipe
 from mcpg.search.scope import filter_index, filter_tools
 from mcpg.text.json_values import JsonObject
-from mcpg.values import to_json
+from mcpg.values import Answer, to_json
 
 if TYPE_CHECKING:  # a list of the tools of an index needs no more
     from mcpg.catalog.catalog import Catalog
@@ -32,8 +32,6 @@ if TYPE_CHECKING:  # a list of the tools of an index needs no more
     from mcpg.evaluation.judged import Judgements
     from mcpg.index.reader import Index
     from mcpg.sources import SourceBatch
-
-Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +91,7 @@ def from_index(paths: Sequence[str], answer: Callable[[IndexedBundle], Answer]) 
     """Return the result of *answer* for the bundle at the only path of *paths*.
 
     Returns:
-        The answer; `None` if there is no fresh index, or it is damaged.
+        The answer; `None` if the index is missing, stale or damaged.
     """
     if len(paths) != 1:
         return None

@@ -34,7 +34,7 @@ WIDEST, NARROWEST = 100, 40
 
 HEADINGS = {
     "Sources": (
-        *("--from", "--source-id", "--header", "--allow-private", "--server-timeout"),
+        *("--source-id", "--header", "--allow-private", "--server-timeout"),
         "--allow-missing",
     ),
     "Filters": (
@@ -42,7 +42,7 @@ HEADINGS = {
         *("--abstain", "--language", "--branch", "--repository", "--path"),
     ),
     "Ranking": (
-        *("--strategy", "--fusion", "--embed-with", "--candidates", "--normalize", "--lexicon"),
+        *("--strategy", "--fusion", "--embed-with", "--candidates", "--rewrite", "--lexicon"),
         *("--context", "--context-summary", "--context-tool", "--prefer"),
     ),
     "Checks": ("--check", "--diff", "--strict", "--baseline", "--min", "--max", "--max-drop"),
@@ -399,7 +399,7 @@ EmbedWith = Annotated[str | None, make_annotation(parameters.EMBED_WITH)]
 CandidateSource = Annotated[
     Literal["local", "postgres"] | None, make_annotation(parameters.CANDIDATES)
 ]
-Normalize = Annotated[bool | None, make_annotation(parameters.NORMALIZE)]
+Rewrite = Annotated[bool | None, make_annotation(parameters.REWRITE)]
 Lexicon = Annotated[bool | None, make_annotation(parameters.LEXICON)]
 IncludeDisabled = Annotated[bool, make_annotation(parameters.INCLUDE_DISABLED)]
 BaseIri = Annotated[
@@ -435,7 +435,7 @@ CallHeader = Annotated[
     list[str] | None,
     option(
         "--header",
-        "Header for servers named by https://HOST/PATH, or in the one OpenAPI document; ${VARIABLE}"
+        "Header for servers named by https://HOST/PATH, or in a lone OpenAPI document; ${VARIABLE}"
         " is expanded. Repeatable.",
         "'NAME: VALUE'",
     ),

@@ -44,6 +44,9 @@ class Color:
     NEVER: Final = terminal.NEVER
 
 
+STDOUT = "-"
+"""The name of standard output in options of files."""
+
 COLORS = (Color.AUTO, Color.ALWAYS, Color.NEVER)
 
 

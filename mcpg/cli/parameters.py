@@ -19,7 +19,7 @@ class CommandParameter(NamedTuple):
         name: Name of its value among those that a command receives.
         flags: Names on the command line, such as `--limit` and `-n`, or `--yes/--no` for a switch
             that can be turned off; none for an argument.
-        help: What help says about it.
+        help: Its text in help.
         metavar: Name of its value in help; empty for a switch.
         kind: Type of its value, or of each of its values.
         default: Value where it is not given.
@@ -32,7 +32,7 @@ class CommandParameter(NamedTuple):
         is_required: Whether a command cannot do without it.
         is_common: Whether it is an option of every command.
         completion: What a shell completes its value from, a key of `COMPLETIONS` in
-            `mcpg.cli.options`; empty for nothing but its choices.
+            `mcpg.cli.options`; empty for only its choices.
     """
 
     name: str
@@ -119,11 +119,11 @@ CANDIDATES = CommandParameter(
     "local|postgres",
     choices=("local", "postgres"),
 )
-NORMALIZE = CommandParameter(
-    "normalize",
-    ("--normalize/--no-normalize",),
+REWRITE = CommandParameter(
+    "rewrite",
+    ("--rewrite/--no-rewrite",),
     "Also search for the query rewritten in English by a language model. [default: no] "
-    "[env: MCPG_NORMALIZE]",
+    "[env: MCPG_REWRITE]",
     kind=bool,
 )
 RERANK = CommandParameter(
@@ -256,7 +256,7 @@ KIND = CommandParameter(
     "KIND",
 )
 
-SETTINGS = (BUNDLE, LIMIT, STRATEGY, FUSION, EMBED_WITH, CANDIDATES, NORMALIZE, LEXICON)
+SETTINGS = (BUNDLE, LIMIT, STRATEGY, FUSION, EMBED_WITH, CANDIDATES, REWRITE, LEXICON)
 """Options that are settings, too: the environment and configuration files may give them."""
 
 FILTERS = (SOURCES, IN_CATEGORIES, READ_ONLY)
@@ -404,7 +404,7 @@ ASK = (
     CommandParameter(
         "intent",
         ("--intent",),
-        "What the question is about: navigation, relations, documentation, examples, similar, "
+        "Intent of the question: navigation, relations, documentation, examples, similar, "
         "search or catalog. [default: by its words]",
         "INTENT",
         choices=(

@@ -92,8 +92,8 @@ def _engine(path: str) -> Engine:
     index = fresh_index(path, recipe(), in_blocks=True)
     if index is None:  # most are beside
         index = fresh_index(path, recipe(), cache_folder(), in_blocks=True)
-    # If the bundle's own model is not used, mcpg reports that.
-    if index is None or index.has_section("model.ignored"):
+    # If there is no tool, or the bundle's own model is not used, mcpg reports that.
+    if index is None or not len(index) or index.has_section("model.ignored"):
         raise _UnusualSearchError
     return Engine(index)
 

@@ -16,7 +16,7 @@ from mcpg.sources.client_inputs import AskUser, ClientInput
 def confirm(question: str, place: str, remedy: str) -> bool:
     """Ask the person at the terminal; without a terminal, *remedy* is the advice of the error."""
     if not (is_terminal(sys.stdin) and is_terminal(sys.stderr)):
-        raise UsageError("there is no terminal to confirm on", place=place, remedy=remedy)
+        raise UsageError("no terminal to confirm on", place=place, remedy=remedy)
     return typer.confirm(question, err=True)
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     # A service that no setting names is not imported.
     from mcpg.embeddings.provider import EmbeddingKey, EmbeddingProvider, EmbeddingStore
     from mcpg.enrich.chat import ChatWriter
-    from mcpg.llm import Normalizer, Reranker
+    from mcpg.llm import Reranker, Rewriter
     from mcpg.net.http import Budget
     from mcpg.search.caches import SearchCache
     from mcpg.search.observer import Observer
@@ -92,8 +92,8 @@ class ServiceFactory:
         return any(one is not None and one.value not in _GRAPH for one in found)
 
     @property
-    def is_normalizing(self) -> bool:
-        return bool(self._value("normalization.enabled", default=False))
+    def is_rewriting(self) -> bool:
+        return bool(self._value("rewrite.enabled", default=False))
 
     @property
     def is_reranking(self) -> bool:
@@ -108,11 +108,11 @@ class ServiceFactory:
         given: dict[str, Any] = {"embeddings": None}
         if self.needs_vectors:
             given |= {"embeddings": self.embedder(), "store": self.store()}
-        if self.is_normalizing:
-            given["normalizer"] = self.normalizer()
+        if self.is_rewriting:
+            given["rewriter"] = self.rewriter()
         if self.is_reranking:
             given["reranker"] = self.reranker()
-        if self.needs_vectors or self.is_normalizing:
+        if self.needs_vectors or self.is_rewriting:
             # A process that searches once by the graph is done before a cache is reached.
             given["cache"] = self.cache()
         if self._value("candidates", default=LOCAL) == POSTGRES:
@@ -132,7 +132,7 @@ class ServiceFactory:
             return spec
         if not model:
             message = f"{_ENDPOINT!r} names no model"
-            remedy = f"say which, as in {_ENDPOINT}:text-embedding-3-small"
+            remedy = f"add its name, as in {_ENDPOINT}:text-embedding-3-small"
             raise UsageError(message, place=found.origin if found else None, remedy=remedy)
         from mcpg.embeddings.http import BUDGET, HttpEmbeddings  # noqa: PLC0415 - as above
 
@@ -199,37 +199,37 @@ class ServiceFactory:
 
         return MemoryCache(**given)
 
-    def normalizer(self) -> Normalizer | None:
+    def rewriter(self) -> Rewriter | None:
         """Return the query rewriter, `None` if no model is set."""
-        model = self._value("normalization.model")
+        model = self._value("rewrite.model")
         if model is None:
             return None
-        from mcpg.llm import BUDGET, ChatNormalizer  # noqa: PLC0415 - as above
+        from mcpg.llm import BUDGET, ChatRewriter  # noqa: PLC0415 - as above
 
-        url, key = self._address("normalization.url")
-        budget = self._budget("normalization.timeout", BUDGET)
-        return ChatNormalizer(url, model, key=key, budget=budget)
+        url, key = self._address("rewrite.url")
+        budget = self._budget("rewrite.timeout", BUDGET)
+        return ChatRewriter(url, model, key=key, budget=budget)
 
     def reranker(self) -> Reranker | None:
         """Return the reranker of matches, `None` if no model is set."""
-        model = self._value("rerank.model") or self._value("normalization.model")
+        model = self._value("rerank.model") or self._value("rewrite.model")
         if model is None:
             return None
         from mcpg.llm import BUDGET, ChatReranker  # noqa: PLC0415 - as above
 
-        url, key = self._address("normalization.url")
-        budget = self._budget("normalization.timeout", BUDGET)
+        url, key = self._address("rewrite.url")
+        budget = self._budget("rewrite.timeout", BUDGET)
         return ChatReranker(url, model, key=key, budget=budget)
 
     def text_writer(self) -> ChatWriter | None:
         """Return the model that writes texts for tools, `None` if none is set."""
-        model = self._value("enrich.model") or self._value("normalization.model")
+        model = self._value("enrich.model") or self._value("rewrite.model")
         if model is None:
             return None
         from mcpg.enrich.chat import BUDGET, ChatWriter  # noqa: PLC0415 - as above
 
         is_own = self._settings.find("enrich.url") is not None
-        url, key = self._address("enrich.url" if is_own else "normalization.url")
+        url, key = self._address("enrich.url" if is_own else "rewrite.url")
         return ChatWriter(url, model, key=key, budget=self._budget("enrich.timeout", BUDGET))
 
     def observer(self) -> Observer | None:
@@ -275,7 +275,7 @@ class ServiceFactory:
                 "no address of an endpoint is set",
                 place=variable,
                 remedy=f"set {variable} or the key {name!r}; for the endpoint of OpenAI, "
-                f"{KEY_VARIABLE} alone will do",
+                f"{KEY_VARIABLE} is enough",
             )
         return url or _USUAL_URL, key or None
 

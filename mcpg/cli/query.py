@@ -10,7 +10,7 @@ from typing import Any
 
 from mcpg.catalog.api_tools import ApiName, check_api
 from mcpg.cli.exit_codes import ExitCode
-from mcpg.cli.matches import nothing_found_text, result_text
+from mcpg.cli.matches import NO_TOOL, nothing_found_text, result_text
 from mcpg.cli.open_bundle import open_engine, read_settings
 from mcpg.cli.output import Output, write_report
 from mcpg.cli.parameters import FUSION, RERANK, SETTINGS, select_filters
@@ -119,7 +119,7 @@ def answer_search(
     output.diagnostics(result.diagnostics)
     output.text(shown)
     if not result.matches:
-        output.note(nothing_found(question))
+        output.note(nothing_found(question) if len(engine.index) else NO_TOOL)
     return exit_code(result)
 
 
@@ -206,7 +206,7 @@ def make_search_arguments(question: Question) -> dict[str, Any]:
     is_gated = question.abstain or question.min_score is not None
     if is_gated and not query and not question.context:
         option = "--abstain" if question.abstain else "--min-score"
-        message = "without a query there are no scores to compare"
+        message = "without a query, tools have no scores to compare"
         raise UsageError(message, place=option, remedy=f"add a query, or leave {option} out")
     limit = settings.find("limit")
     if limit is not None and limit.value < 1:
@@ -220,7 +220,7 @@ def make_search_arguments(question: Question) -> dict[str, Any]:
         "fusion": find_fusion(settings, strategy),
         "min_score": question.min_score or 0.0,
         "abstain": question.abstain,
-        "normalize": ServiceFactory(settings).is_normalizing,
+        "rewrite": ServiceFactory(settings).is_rewriting,
         "lexicon": uses_lexicon(settings),
         **({"context_tools": question.context_tools} if question.context_tools else {}),
         **dict(question.filters),

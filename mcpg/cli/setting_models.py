@@ -1,6 +1,6 @@
 """Models of the settings in a configuration file.
 
-They check what a file or a variable holds. The docstrings below their fields, their defaults and
+They check the values of files and variables. The docstrings below their fields, their defaults and
 bounds are the tables of the reference page (`mcpg.cli.reference`). Imported only where a value
 needs a check, since pydantic takes longer to import than a search.
 """
@@ -39,7 +39,7 @@ Price = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 UNSET = "unset"
-"""Name of the member of a field's schema that describes what applies where it is not set."""
+"""Name of the member of a field's schema that describes the value if the field is not set."""
 
 
 def unset(default: str) -> Any:
@@ -53,7 +53,7 @@ class SettingsTable(BaseModel):
     model_config = ConfigDict(
         extra="forbid",
         strict=True,
-        # A docstring below a field is its description; an underscore behind a name is no part.
+        # A docstring below a field is its description; names lose an underscore at their end.
         use_attribute_docstrings=True,
         alias_generator=lambda name: name.rstrip("_"),
     )
@@ -73,8 +73,8 @@ class Embeddings(SettingsTable):
     """for `openai:`: timeout of a request in seconds, with retries"""
 
 
-class Normalization(SettingsTable):
-    """The section `[normalization]`."""
+class Rewrite(SettingsTable):
+    """The section `[rewrite]`."""
 
     enabled: bool = False
     """whether queries are rewritten"""
@@ -92,16 +92,16 @@ class Rerank(SettingsTable):
     enabled: bool = False
     """whether a chat model [ranks the first
     matches](../how-to/search.md#let-a-model-rank-the-matches) of a search"""
-    model: str = unset("as `normalization.model`")
-    """chat model, with address and timeout of `[normalization]`"""
+    model: str = unset("as `rewrite.model`")
+    """chat model, with address and timeout of `[rewrite]`"""
 
 
 class Enrich(SettingsTable):
     """The section `[enrich]`."""
 
-    model: str = unset("as `normalization.model`")
+    model: str = unset("as `rewrite.model`")
     """chat model that writes texts"""
-    url: str = unset("as `normalization.url`")
+    url: str = unset("as `rewrite.url`")
     """address above `/chat/completions`"""
     timeout: Seconds = 120
     """timeout of a prompt in seconds, with retries"""
@@ -317,7 +317,7 @@ class Configuration(SettingsTable):
     """whether bundles keep [texts of a language
     model](../how-to/hints.md#texts-that-a-model-writes)"""
     embeddings: Embeddings = Embeddings()
-    normalization: Normalization = Normalization()
+    rewrite: Rewrite = Rewrite()
     rerank: Rerank = Rerank()
     enrich: Enrich = Enrich()
     store: Store = Store()
@@ -385,7 +385,7 @@ def _setting_error(
 
 
 def remedy_for(fault: ErrorDetails) -> str:
-    """Return what to do about an error of pydantic's own."""
+    """Return the remedy for an error of pydantic's own."""
     if fault["type"] == "literal_error" and (choices := pydantic_choices(fault)):
         # Aliases are accepted, and not recommended.
         known = (one for one in choices if one not in STRATEGY_ALIASES)

@@ -115,14 +115,14 @@ class Settings:
                 if is_file(folder / DEFAULT_BUNDLE):
                     return (Setting(str(folder / DEFAULT_BUNDLE), "discovered"),)
             raise NotFoundError(
-                f"no bundle: there is no {DEFAULT_BUNDLE} here or in a parent folder",
+                f"no bundle: no {DEFAULT_BUNDLE} here or in a parent folder",
                 remedy="name one with --bundle, MCPG_BUNDLE or mcpg.toml, "
                 "or make one with `mcpg bundle SOURCE... -o graph.mdld`",
             )
         paths = [named.value] if isinstance(named.value, str) else named.value
         if not any(map(exists, paths)):
             names = either([repr(path) for path in paths])
-            message = f"there is no bundle, folder or manifest called {names}"
+            message = f"no bundle, folder or manifest is called {names}"
             remedy = "check the path, or make the bundle with `mcpg bundle SOURCE... -o FILE`"
             raise NotFoundError(message, place=named.origin, remedy=remedy)
         return tuple(Setting(path, named.origin) for path in paths)

@@ -46,8 +46,8 @@ from mcpg.net.addresses import TCHAR, is_header_name
 from mcpg.sources.client_config import (
     DEFAULT_TIMEOUT,
     MAX_TIMEOUT,
-    Live,
     Server,
+    ServerAccess,
     StdioServer,
     bare_address,
     check_variables,
@@ -69,7 +69,7 @@ _MODULE = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*(?::[^\W\d]\w*(?:\.[^\W\d]\w*)
 
 
 def _invalid(problem: str, remedy: str, *at: str) -> PydanticCustomError:
-    """Return the error of a value, or of what is *at* a key in it."""
+    """Return the error of a value, or of the part *at* a key in it."""
     context = {"problem": problem, "remedy": remedy, "at": at}
     return PydanticCustomError("mcpg", "{problem}", context)
 
@@ -199,7 +199,7 @@ class OAuthTable(SettingsTable):
 
 
 class SourceTable(SettingsTable):
-    """An entry of `[[sources]]`; `kind` is the key that names what it is."""
+    """An entry of `[[sources]]`; `kind` is the key that decides its kind."""
 
     kind: ClassVar[str]
 
@@ -375,7 +375,7 @@ class ConfiguredSource:
     """An entry, whose variables are expanded when it is used.
 
     Attributes:
-        name: Its id, or a name derived from what it is; unique among the entries.
+        name: Its id, or a name derived from its value; unique among the entries.
     """
 
     name: str
@@ -469,7 +469,7 @@ def read_entries(
 
 def open_entries(
     entries: Iterable[ConfiguredSource],
-    live: Live,
+    live: ServerAccess,
     *,
     source_id: str | None = None,
     timeout: float | None = None,
@@ -487,7 +487,7 @@ def open_entries(
 def open_entry(
     one: ConfiguredSource,
     opening: SourceCollector,
-    live: Live,
+    live: ServerAccess,
     *,
     source_id: str | None = None,
     timeout: float | None = None,
@@ -583,7 +583,7 @@ def settings_schema() -> JsonObject:
 
 
 def _describe_schema(part: Any) -> Any:
-    """Return a schema of pydantic with descriptions that stand by themselves."""
+    """Return a schema of pydantic with descriptions that need no context."""
     if part == {"type": "null"}:
         return {"const": False}  # TOML has no null
     if not isinstance(part, dict):
@@ -644,14 +644,14 @@ class ServerOptions:
             raise UsageError(message, place="--server-timeout", remedy=remedy)
         self.seconds = seconds
 
-    def live(self, tell: Callable[[int, int], None] | None = None) -> Live:
+    def live(self, tell: Callable[[int, int], None] | None = None) -> ServerAccess:
         def note_progress(done: int, of: int) -> None:
             self.asked = True
             if tell is not None:
                 tell(done, of)
 
         seconds = self.seconds or DEFAULT_TIMEOUT
-        return Live(
+        return ServerAccess(
             os.environ,
             self._headers,
             seconds,

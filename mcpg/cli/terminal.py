@@ -71,7 +71,7 @@ class Screen:
         """Return a *description*, or its first sentence if that is enough."""
         if not self.is_brief:
             return description
-        return cut(one_line(first_sentence(description[: 2 * SENTENCE_WIDTH])), SENTENCE_WIDTH)
+        return cut(one_line(first_sentence(description[: 8 * SENTENCE_WIDTH])), SENTENCE_WIDTH)
 
     def diagnostic_line(self, item: Diagnostic) -> str:
         """Return the line, with its end, that reports *item* on standard error."""

@@ -202,7 +202,7 @@ class CodeAnswers:
         direction = code_direction(question.tokens, question.mentions, has_several=has_several)
         if direction == Direction.PATH:
             starts, ends = (self.find_definitions([one], scope) for one in (names[0], names[-1]))
-            way = self.graph.nearest_chain(starts, ends)
+            way = self.graph.call_chain(starts, ends)
             return SymbolAnswers(tuple(_answer(one, "step", 1.0, ()) for one in way), direction)
         found = self.relate_symbols(direction, definitions, scope)
         imported = importing if direction == Direction.IMPORTERS else []

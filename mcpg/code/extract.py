@@ -66,8 +66,7 @@ _REFERENCES = {
 def extract(source: bytes, grammar: str) -> SourceFacts:
     """Parse *source* with the *grammar* and return its facts.
 
-    Raises:
-        UnparsableError: It is too complex, or has too many facts.
+    A file that is too complex is an `UnparsableError`.
     """
     return _Extraction(source, grammar).run(parse_source(source, grammar))
 
@@ -461,10 +460,6 @@ class _Extraction:
         """Return whether the *values* of a variable are functions or classes, not their results."""
         return bool(values) and not any(one == UNKNOWN or one.endswith("()") for one in values)
 
-    def _is_type(self, name: str, owner: int) -> bool:
-        """Return whether *name*, in the place of a type, is not a type parameter."""
-        return not any(name in region.types for _, region in self._around(owner))
-
     def _use(self, found: Captures) -> NameUse | None:
         """Return the use of a name in a match, `None` if its meaning is unknown."""
         capture = next(name for name in _USES if name in found)
@@ -497,7 +492,7 @@ class _Extraction:
             if receiver == UNKNOWN and kind != "calls":
                 return None
         elif kind in {NAMES_TYPE, CREATES, "inherits"}:
-            if not self._is_type(name, around):
+            if any(name in region.types for _, region in self._around(around)):
                 return None
         elif self._family != "java" or kind != "calls":
             is_bound, values = self._find(name, around)

@@ -117,11 +117,7 @@ def encode_facts(facts: SourceFacts) -> bytes:
 
 
 def decode_facts(data: bytes) -> SourceFacts:
-    """Read the output of `encode_facts`.
-
-    Raises:
-        ValueError, TypeError: It is nothing of the kind.
-    """
+    """Read the output of `encode_facts`."""
     definitions, imports, uses, variables, *rest = json.loads(data)
     return SourceFacts(
         [Definition(*one) for one in definitions],

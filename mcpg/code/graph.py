@@ -85,9 +85,6 @@ class CodeGraph:
 
     Files of different repositories or branches are not linked, so that a name in one branch never
     leads into another.
-
-    Attributes:
-        definitions: Their symbols, in order of the files and lines.
     """
 
     def __init__(self, files: Iterable[CodeFile]) -> None:
@@ -110,11 +107,8 @@ class CodeGraph:
     ) -> tuple[LocatedSymbol, ...]:
         """Find definitions by id, qualified name or short name; exact case first.
 
-        Args:
-            name: `path::Class.method`, `Class.method` or `method`; `::` may replace the dot.
-                With `#2`, it is the second of several definitions of the name.
-            scope: The files to search, all by default.
-            kinds: The kinds of symbols to find.
+        The *name* is `path::Class.method`, `Class.method` or `method`; `::` may replace the dot.
+        With `#2`, it is the second of several definitions of the name.
         """
         path, _, qualified = name.strip().removesuffix("()").rpartition(SEPARATOR)
         is_path = "/" in path or "." in path
@@ -159,11 +153,6 @@ class CodeGraph:
         for one in self.definitions:
             found.setdefault(join_words(one.symbol.short_name), []).append(one)
         return found
-
-    def close_names(self, name: str, limit: int = 3) -> tuple[str, ...]:
-        """Return the short names that few edits make of *name*, the closest first."""
-        near = sorted(find_close(name.rpartition(".")[2].casefold(), self._by_name))
-        return tuple(self._by_name[key][0].symbol.short_name for _, key in near[:limit])
 
     def find_files(self, path: str, scope: CodeScope | None = None) -> tuple[CodeFile, ...]:
         """Find files by their path, or by the last parts of it."""
@@ -278,20 +267,12 @@ class CodeGraph:
         return tuple(by_file.values())
 
     def call_chain(
-        self, start: LocatedSymbol, end: LocatedSymbol, most: int = 6
-    ) -> tuple[LocatedSymbol, ...]:
-        """Return a shortest chain of calls from *start* to *end*, empty if none has *most* calls.
-
-        Each symbol is visited once, so circles of calls end.
-        """
-        return self.nearest_chain((start,), (end,), most)
-
-    def nearest_chain(
         self, starts: Collection[LocatedSymbol], ends: Collection[LocatedSymbol], most: int = 6
     ) -> tuple[LocatedSymbol, ...]:
-        """Return a shortest chain of calls from one of *starts* to one of *ends*, as `call_chain`.
+        """Return a shortest chain of at most so many calls from one of *starts* to one of *ends*.
 
-        All are searched at once, in time that grows with the calls and not with the pairs.
+        Each symbol is visited once, so circles of calls end. All are searched at once, in time that
+        grows with the calls and not with the pairs.
         """
         chains = []
         for tree in self._trees.values():

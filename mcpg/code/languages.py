@@ -86,11 +86,7 @@ def language_of_name(name: str) -> str | None:
 
 
 def check_installed(place: str) -> None:
-    """Check that the packages of the extra `code` are there.
-
-    Raises:
-        UsageError: One is missing.
-    """
+    """Check that the packages of the extra `code` are there."""
     try:
         for name in ("tree_sitter", *(one.module for one in GRAMMARS.values())):
             importlib.import_module(name)

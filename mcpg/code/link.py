@@ -197,7 +197,7 @@ class _Linker:
                 node.parent = found
 
     def _name(self, module: CodeModule) -> None:
-        """Give the nodes of a file their qualified names, no two alike."""
+        """Assign unique qualified names to the nodes of a file."""
         taken: dict[str, int] = {}
         for node in module.nodes:
             one, parent = node.definition, node.parent

@@ -117,7 +117,6 @@ class CodeEdge:
         source: Qualified name of the symbol that it leaves, "" for the file itself.
         target: `path::qualified name` of a symbol, the path of a file, or the name of something
             outside the code.
-        lines: Its lines, ascending.
         is_guess: Whether only a name supports it, and no scope, import or type; or only syntax,
             if an index of the code has nothing.
         is_external: Whether the target is outside the code.

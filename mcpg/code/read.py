@@ -142,9 +142,7 @@ class _Ignored:
     """The rules of one `.gitignore`, and those above it.
 
     Attributes:
-        folder: The folder of the file.
         rules: The rules, the last one first.
-        above: The rules of the folders above, `None` for none.
     """
 
     folder: Path
@@ -163,12 +161,9 @@ class _Ignored:
 def source_files(folder: Path, root: Path) -> Iterator[FoundFile]:
     """Find the source files in *folder*, sorted by path; *folder* may be such a file itself.
 
-    Hidden entries, links, and files that `.gitignore` names are skipped. Links are not
-    followed, so that circles end and no file outside the folder is read.
-
-    Args:
-        folder: The folder to search.
-        root: The root of its repository, whose `.gitignore` files also apply.
+    Hidden entries, links, and files that `.gitignore` names are skipped. Links are not followed, so
+    that circles end and no file outside the folder is read. The `.gitignore` files of *root*, the
+    repository, also apply.
     """
     if is_file(folder):
         language = language_of_name(folder.name)
@@ -235,8 +230,7 @@ class SkippedError(Exception):
 def read_source(location: Path) -> bytes:
     """Read a source file as UTF-8 with LF line ends.
 
-    Raises:
-        SkippedError: It cannot be read, or parsing it is of no use.
+    If parsing it is of no use, this is a `SkippedError`.
     """
     try:
         data = read_bytes(location, MOST_BYTES)
@@ -338,12 +332,7 @@ PAGES: ResultKind[_Pages] = ResultKind("code pages", _encode_pages, _decode_page
 
 
 def read_pages(request: SourceRequest) -> SourceContent:
-    """Read a source `code:PATH`: a page for every source file at PATH, a folder or a file.
-
-    Raises:
-        NotFoundError: The folder or file does not exist.
-        UsageError: The extra `code` is not installed.
-    """
+    """Read a source `code:PATH`: a page for every source file at PATH, a folder or a file."""
     check_installed(request.argument)
     place, memo = Path(request.argument.removeprefix(CODE)), request.memo or NO_BUILD_CACHE
     found = _read_sources(place, memo)
@@ -362,11 +351,7 @@ def read_pages(request: SourceRequest) -> SourceContent:
 def read_files(
     place: Path, memo: BuildCache = NO_BUILD_CACHE
 ) -> tuple[list[CodeFile], tuple[Diagnostic, ...]]:
-    """Read the symbols and edges of the source files at *place*.
-
-    Raises:
-        NotFoundError: The folder or file does not exist.
-    """
+    """Read the symbols and edges of the source files at *place*."""
     found = _read_sources(place, memo)
     return _link_indexed(found)
 
@@ -395,7 +380,7 @@ class _Sources:
 
     @property
     def parts(self) -> tuple[object, ...]:
-        """All inputs of the pages, if there are no indexes."""
+        """All inputs of the pages, without indexes."""
         home = self.repository
         names = home.name, home.branch, text_of_path(home.root.name)
         return (*names, [*self.facts.items()], [*self.manifests.items()])
@@ -418,9 +403,7 @@ class _Sources:
 
 def _read_sources(place: Path, memo: BuildCache) -> _Sources:
     if not exists(place):
-        raise NotFoundError(
-            "there is no such folder or file", place=str(place), remedy="check the path"
-        )
+        raise NotFoundError("no such folder or file", place=str(place), remedy="check the path")
     here = place.resolve()
     repository = find_repository(here.parent if is_file(here) else here)
     indexes = _find_indexes(here, repository.root)

@@ -66,7 +66,6 @@ class ScipDocument:
 
     Attributes:
         bases: The symbols that each symbol implements.
-        kinds: The kind of each symbol, if known.
     """
 
     path: str = ""
@@ -100,11 +99,7 @@ _KINDS = {
 
 
 def read_index(path: Path) -> ScipIndex:
-    """Read the SCIP index at *path*.
-
-    Raises:
-        InputError: It is too large, cut, or no SCIP index.
-    """
+    """Read the SCIP index at *path*."""
     data = memoryview(read_bytes(path, MOST_BYTES))
     found = ScipIndex()
     try:
@@ -259,11 +254,8 @@ def use_indexes(
 ) -> list[CodeFile]:
     """Return *files* with the edges of their documents in indexes instead of those by syntax.
 
-    Args:
-        files: The files as they were linked by syntax.
-        facts: Grammar and facts of each file, by path.
-        texts: The text of each indexed file, by path.
-        indexed: The document of each file that an index describes as it is, and the indexer.
+    *facts* has grammar and facts of each file, by path, *texts* the text of each indexed file, and
+    *indexed* the document of each file that an index describes as it is, with the indexer.
     """
     known = {file.path: file for file in files}
     ids: dict[str, str] = {}
@@ -426,7 +418,7 @@ def _link_file(
     for symbol, base in document.bases:
         source, target = targets.ids.get(symbol, ""), targets.ids.get(base)
         name = source.removeprefix(f"{file.path}::")
-        if target is None or name == source or not _is_type(symbol):
+        if target is None or name == source or not symbol.endswith("#"):
             continue
         if (CodeEdgeKind.INHERITS, name, target) not in edges:
             edges[CodeEdgeKind.INHERITS, name, target].add(firsts[name])
@@ -456,10 +448,6 @@ def _short_name(symbol: str) -> str:
     """Return the last name of the id of a symbol, here or in an index."""
     parts = re.findall(r"[\w$]+", re.sub(r"#\d+\Z", "", symbol))
     return parts[-1] if parts else ""
-
-
-def _is_type(symbol: str) -> bool:
-    return symbol.endswith("#")
 
 
 def _list_sources(file: CodeFile, lines: int) -> list[str]:

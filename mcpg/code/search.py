@@ -86,8 +86,6 @@ class Blend(NamedTuple):
     """The weights of words and nearness in meaning in a search.
 
     Attributes:
-        words: The weight of words.
-        vectors: The weight of nearness.
         nearness: How near each definition of the graph is to the text, in [0, 1].
     """
 
@@ -179,12 +177,7 @@ class CodeSearch:
     ) -> tuple[CodeMatch, ...]:
         """Find symbols by words of their names, paths, signatures and documentation.
 
-        Args:
-            text: The query.
-            scope: The files to search, all by default.
-            kinds: The kinds of symbols to find.
-            limit: Maximum number of matches.
-            blend: How near the symbols are in meaning, which counts beside the words.
+        With a *blend*, nearness in meaning counts beside the words.
         """
         words = list(dict.fromkeys(split_words(text[:_LONGEST_TEXT])))[:_MOST_WORDS]
         stops = stop_words_in(words, "english")

@@ -40,12 +40,7 @@ class SymbolCase:
 
 
 def tune_weights(engine: Engine, judgements: Judgements, folds: int, seed: int) -> ItemTuning:
-    """Fit `ask.weights` to judged queries with names or ids of symbols as answers.
-
-    Raises:
-        EmbeddingError: No embedding provider is set, or it fails.
-        InputError: The bundle has no symbols.
-    """
+    """Fit `ask.weights` to judged queries with names or ids of symbols as answers."""
     search: CodeSearch = engine.code
     if not search.graph.definitions:
         raise InputError(

@@ -18,11 +18,7 @@ _LONGEST_PART = 300
 
 
 class SymbolVectors:
-    """The vectors of symbols, made by the provider of an engine.
-
-    Raises:
-        EmbeddingError: No provider is set, or it fails.
-    """
+    """The vectors of symbols, made by the provider of an engine."""
 
     def __init__(self, definitions: Sequence[LocatedSymbol], services: EngineServices) -> None:
         self._definitions = definitions

@@ -177,7 +177,7 @@ def _cut_values(front: JsonObject, text: str) -> Found:
             continue
         # A number or list before it is whole: there it is a comment.
         if rest[: cut.start()].strip() == ("" if front[key] is None else front[key]):
-            message = f"`{key}` is cut at ` #`, where YAML begins a comment: quote the value"
+            message = f"`{key}` is cut at ` #`, which begins a YAML comment: quote the value"
             yield Code.VALUE_INVALID, message, (key,)
 
 

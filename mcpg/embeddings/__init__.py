@@ -64,10 +64,8 @@ class LocalModel:
 class LocalEmbeddings:
     """Vectors made by a model in a package, loaded at its first use.
 
-    Several threads may use it, and several providers of one model share the loaded model.
-
-    Raises:
-        EmbeddingError: A package that the model needs is not installed (`missing`).
+    Several threads may use it, and several providers of one model share the loaded model. Without
+    its packages, an `EmbeddingError` of the kind `missing` is raised.
     """
 
     def __init__(self, model: LocalModel) -> None:
@@ -233,16 +231,9 @@ def make_provider(spec: str) -> EmbeddingProvider:
     """Return the embedding provider that *spec* names.
 
     Nothing is loaded yet, and nothing is ever downloaded unless a package that downloads models is
-    named together with a model.
-
-    Args:
-        spec: `local` or `local:english` (the English model in a package), `local:multilingual`,
-            `fastembed:NAME` or `sentence-transformers:NAME` (a model by its name in that package,
-            or for the latter by its folder).
-
-    Raises:
-        EmbeddingError: A package that the provider needs is not installed (`missing`).
-        UsageError: The provider is unknown.
+    named together with a model. The *spec* is `local` or `local:english` (the English model in a
+    package), `local:multilingual`, `fastembed:NAME` or `sentence-transformers:NAME` (a model by its
+    name in that package, or for the latter by its folder).
     """
     kind, colon, name = spec.strip().partition(":")
     if kind == "local" and (name or "english") in LOCAL_MODELS and (name or not colon):
@@ -282,9 +273,6 @@ class NamedEmbeddings:
     """Vectors made by a model of another package, loaded at its first use.
 
     Its dimensions are `None` until then.
-
-    Raises:
-        EmbeddingError: The package is not installed (`missing`).
     """
 
     def __init__(self, package: str, name: str, load: Callable[[str], LoadedModel]) -> None:

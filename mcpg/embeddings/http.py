@@ -31,7 +31,6 @@ class HttpEmbeddings:
 
     Attributes:
         fingerprint: Endpoint without its query, model, and the requested dimensions.
-        dimensions: Numbers of a vector, `None` until they are known.
     """
 
     def __init__(
@@ -85,11 +84,7 @@ class HttpEmbeddings:
         self._endpoint.close()
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Return one row for each of *texts*, shape (texts, dimensions).
-
-        Raises:
-            EmbeddingError: The endpoint gave no usable answer.
-        """
+        """Return one row for each of *texts*, shape (texts, dimensions)."""
         import numpy as np  # noqa: PLC0415 - heavy, and not needed before
 
         rows = [row for batch in self._split(texts) for row in self._embed_batch(batch)]

@@ -109,18 +109,10 @@ def embed_texts(
 ) -> Vectors:
     """Embed *texts* as documents, check every vector, and scale each to length one.
 
-    Args:
-        provider: Who makes the vectors.
-        texts: What to embed; halves of surrogate pairs are replaced before the provider sees them.
-        batch: The number of texts per call of the provider, at least one.
-        on_batch: Called after each batch with the number of its first text and its rows, which
-            must not be changed: to save them, or to show progress.
-
-    Returns:
-        Shape `(len(texts), dimensions)`, each row of Euclidean length one.
-
-    Raises:
-        EmbeddingError: The provider failed, or an answer does not pass the checks.
+    Halves of surrogate pairs are replaced before the provider sees them. The provider is called
+    with *batch* texts at a time, and after each call *on_batch* with the number of its first text
+    and its rows, which must not be changed: to save them, or to show progress. The shape is
+    `(len(texts), dimensions)`, and each row has length one.
     """
     import numpy as np  # noqa: PLC0415 - a plain search needs no vectors
 
@@ -171,9 +163,7 @@ def embedding_error(fingerprint: str, fault: Exception) -> EmbeddingError:
 def checked_rows(provider: EmbeddingProvider, answer: Any, count: int) -> Vectors:
     """Check the vectors that *provider* made of *count* texts, and scale every row to length one.
 
-    Raises:
-        EmbeddingError: There are not *count* rows, they differ in length or have none, a number is
-            not finite, or a row is zero.
+    Rows that are missing, zero, unequal in length or not finite are an `EmbeddingError`.
     """
     import numpy as np  # noqa: PLC0415 - a plain search needs no vectors
 
@@ -292,11 +282,7 @@ class FunctionEmbeddings:
 
 
 def to_array(answer: ArrayLike) -> Vectors:
-    """Return the vectors of a provider as an array, still unchecked.
-
-    Raises:
-        TypeError: It has complex numbers, which numpy converts with a warning only.
-    """
+    """Return the vectors of a provider as an array, still unchecked."""
     import numpy as np  # noqa: PLC0415 - a plain search needs no vectors
 
     if np.iscomplexobj(answer):
@@ -360,11 +346,7 @@ def key_parts(key: EmbeddingKey) -> tuple[str, str, str | None]:
 
 
 def written_parts(key: EmbeddingKey) -> tuple[str, str, str]:
-    """Return the parts of *key* for writing.
-
-    Raises:
-        StoreError: It names no fingerprint.
-    """
+    """Return the parts of *key* for writing."""
     tool_id, document_hash, maker = key_parts(key)
     if maker is None:
         raise StoreError(
@@ -375,11 +357,7 @@ def written_parts(key: EmbeddingKey) -> tuple[str, str, str]:
 
 
 def own_copy(key: EmbeddingKey, vector: Vectors) -> Vectors:
-    """Return a copy of *vector* for keeping, shape `(dimensions,)`, contiguous.
-
-    Raises:
-        StoreError: It is not a vector of finite numbers.
-    """
+    """Return a copy of *vector* for keeping, shape `(dimensions,)`, contiguous."""
     import numpy as np  # noqa: PLC0415 - a plain search needs no vectors
 
     try:

@@ -37,7 +37,7 @@ _LITTLE_ENDIAN = np.dtype("<f4")
 
 _DAMAGED = {sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT}
 _REMEDIES = {
-    sqlite3.SQLITE_BUSY: "wait until the other process has finished, or name another file",
+    sqlite3.SQLITE_BUSY: "wait until no other process uses it, or name another file",
     sqlite3.SQLITE_FULL: "free some space, or name a file on another disk",
     sqlite3.SQLITE_READONLY: "name a file in a place that can be written",
 }
@@ -82,9 +82,6 @@ class SqliteStore:
     Any number of processes and threads of one machine may use the file at once; the folder must not
     be shared over a network. Vectors survive a crash of the process once `put` has returned. If the
     file is full, the oldest vectors are removed. A damaged row counts as absent.
-
-    Raises:
-        StoreError: The file cannot be made or written, or is not a store of this version.
     """
 
     def __init__(self, path: Path | str, limit: int = MOST_KEPT) -> None:

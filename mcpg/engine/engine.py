@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 from threading import RLock
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate
 
 from mcpg.catalog.view import ToolView
 from mcpg.errors import Diagnostic, UsageError
@@ -30,7 +30,7 @@ from mcpg.search.results import (
     check_texts,
 )
 from mcpg.search.searcher import Searcher
-from mcpg.values import format_count
+from mcpg.values import Answer, Given, format_count, rename_arguments
 
 if TYPE_CHECKING:
     from mcpg.ask import AskResult, IntentPattern
@@ -48,9 +48,6 @@ if TYPE_CHECKING:
 
 ITEMS = "items."
 """The prefix of the names of sections for the index of a kind of items."""
-
-Given = ParamSpec("Given")
-Answer = TypeVar("Answer")
 
 
 class Engine:
@@ -161,6 +158,7 @@ class Engine:
 
         return Catalog(self.tools, (), ())
 
+    @rename_arguments({"normalize": "rewrite"})
     def search(  # noqa: PLR0913 - each is an option of a search
         self,
         query: str | None,
@@ -172,7 +170,7 @@ class Engine:
         min_score: float = 0.0,
         abstain: bool = False,
         fusion: FusionName = "",
-        normalize: bool = False,
+        rewrite: bool = False,
         lexicon: bool = True,
         context_tools: Iterable[str] = (),
         sources: Sequence[str] = (),
@@ -196,7 +194,7 @@ class Engine:
                 wrong one.
             fusion: With the strategy `auto`, how the rankings of the graph and of the vectors are
                 merged: `learned`, the default, `rrf`, or `cosine` for the order of the vectors.
-            normalize: Whether the query may also be searched as rewritten in English.
+            rewrite: Whether the query may also be searched as rewritten in English.
             lexicon: Whether words of the query also match related words, and translations of them.
             context_tools: Ids, or `source::name`, of tools in use: tools linked to them rank
                 higher, and they are not prerequisites.
@@ -216,7 +214,7 @@ class Engine:
         # Made without names, which takes half as long.
         asked = SearchRequest(
             *("", "", self.limit if limit is None else limit, strategy, include_disabled),
-            *(min_score, abstain, fusion, normalize, lexicon),
+            *(min_score, abstain, fusion, rewrite, lexicon),
             check_texts("context_tools", context_tools),
             check_texts("sources", sources),
             check_texts("categories", categories),
@@ -348,6 +346,7 @@ class Engine:
 
         return self._ask(answer)
 
+    @rename_arguments({"normalize": "rewrite"})
     def explain(  # noqa: PLR0913 - as above
         self,
         query: str | None,
@@ -360,7 +359,7 @@ class Engine:
         min_score: float = 0.0,
         abstain: bool = False,
         fusion: FusionName = "",
-        normalize: bool = False,
+        rewrite: bool = False,
         lexicon: bool = True,
         context_tools: Iterable[str] = (),
         sources: Sequence[str] = (),
@@ -382,7 +381,7 @@ class Engine:
         asked = SearchRequest(
             *("", "", self.limit if limit is None else limit, strategy, include_disabled),
             *(min_score, abstain, fusion),
-            normalize=normalize,
+            rewrite=rewrite,
             lexicon=lexicon,
             context_tools=check_texts("context_tools", context_tools),
             sources=check_texts("sources", sources),
@@ -403,7 +402,7 @@ class Engine:
 
         explanation = self._ask(_explain_request, request, diagnostics)
         rank_explanation = self._ask(explain_rank, request, tool_id)
-        if request.strategy != Strategy.GRAPH or request.normalize:
+        if request.strategy != Strategy.GRAPH or request.rewrite:
             result = explanation.result
             diagnostics = (*result.diagnostics, report_graph_rank(request, result, tool_id))
             explanation = explanation._replace(result=result._replace(diagnostics=diagnostics))
@@ -428,6 +427,7 @@ class Engine:
             return explain_order(narrow, outcome, duration, None)
         return explain_order(wide, outcome, duration, request.limit)
 
+    @rename_arguments({"normalize": "rewrite"})
     def route(  # noqa: PLR0913 - as above
         self,
         query: str | None,
@@ -440,7 +440,7 @@ class Engine:
         include_disabled: bool = False,
         min_score: float = 0.0,
         fusion: FusionName = "",
-        normalize: bool = False,
+        rewrite: bool = False,
         lexicon: bool = True,
         weights: RouteWeights | None = None,
         derives_preference: bool = True,
@@ -453,7 +453,7 @@ class Engine:
         There are at most *max_categories*, no more than 20, with at most *max_tools* each, no more
         than 50. *prefer_read_only* prefers tools that read (true) or write (false); with `None`
         the preference is inferred from the query and the catalog, unless *derives_preference* is
-        false. Hints count as *weights* state, by default as shipped. All else is as for `search`.
+        false. Hints count by *weights*, by default the shipped ones. All else is as for `search`.
 
         Raises:
             UsageError: *max_categories* or *max_tools* is below 1; or as for `search`.
@@ -473,7 +473,7 @@ class Engine:
             include_disabled=include_disabled,
             min_score=min_score,
             fusion=fusion,
-            normalize=normalize,
+            rewrite=rewrite,
             lexicon=lexicon,
             sources=sources,
             categories=categories,
@@ -636,9 +636,9 @@ def _answer_request(
 ) -> SearchResult:
     if not _is_rewritten(searcher, request):
         return searcher.answer(request, diagnostics, trace)[0]
-    from mcpg.rewrite import normalized_answer  # noqa: PLC0415 - only on request
+    from mcpg.rewrite import answer_rewritten  # noqa: PLC0415 - only on request
 
-    return normalized_answer(searcher, request, diagnostics, trace)
+    return answer_rewritten(searcher, request, diagnostics, trace)
 
 
 def _explain_request(
@@ -646,9 +646,9 @@ def _explain_request(
 ) -> Explanation:
     """Answer as `_answered` does, and explain every part of the answer."""
     if _is_rewritten(searcher, request):
-        from mcpg.rewrite import normalized_explanation  # noqa: PLC0415 - as above
+        from mcpg.rewrite import explain_rewritten  # noqa: PLC0415 - as above
 
-        explanation = normalized_explanation(searcher, request, diagnostics)
+        explanation = explain_rewritten(searcher, request, diagnostics)
     else:
         from mcpg.explain.explain import explain  # noqa: PLC0415 - a search explains nothing
 
@@ -684,7 +684,7 @@ def _in_use(
 
 
 def _is_rewritten(searcher: Searcher, request: SearchRequest) -> bool:
-    return request.normalize and bool(request.query) and searcher.has_tools(request)
+    return request.rewrite and bool(request.query) and searcher.has_tools(request)
 
 
 def _is_damage(fault: Exception, index: Index) -> bool:

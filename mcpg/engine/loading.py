@@ -37,6 +37,7 @@ from mcpg.search.model import (
 )
 from mcpg.search.results import DEFAULT_LIMIT, LOCAL, NONE, EngineServices, check_limit, check_text
 from mcpg.text.json_values import JsonObject, JsonValue
+from mcpg.values import rename_arguments
 
 if TYPE_CHECKING:
     # Opening an index needs no compiler or providers.
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     from mcpg.documents.model import ToolDocument
     from mcpg.embeddings.provider import EmbeddingProvider, EmbeddingStore
     from mcpg.index.word_sections import WordSections
-    from mcpg.llm import Normalizer, Reranker
+    from mcpg.llm import Reranker, Rewriter
     from mcpg.search.caches import SearchCache
     from mcpg.search.guards import CandidateSource
     from mcpg.search.observer import Observer
@@ -228,6 +229,7 @@ def _text(found: Any, name: str, longest: int) -> str:
     return found
 
 
+@rename_arguments({"normalizer": "rewriter"})
 def load(  # noqa: PLR0913 - each is a part that a host may provide
     path: str | PathLike[str] | Iterable[str | PathLike[str]],
     *,
@@ -236,7 +238,7 @@ def load(  # noqa: PLR0913 - each is a part that a host may provide
     limit: int = DEFAULT_LIMIT,
     embeddings: EmbeddingProvider | str | None = LOCAL,
     store: EmbeddingStore | None = None,
-    normalizer: Normalizer | None = None,
+    rewriter: Rewriter | None = None,
     cache: SearchCache | None = None,
     candidates: CandidateSource | None = None,
     observer: Observer | None = None,
@@ -258,7 +260,7 @@ def load(  # noqa: PLR0913 - each is a part that a host may provide
             which is loaded at its first use, or `None`. `local` is the model in a wheel, if its
             extra is installed.
         store: Stores vectors of tools between processes.
-        normalizer: Rewrites queries in English, if a search requests that.
+        rewriter: Rewrites queries in English, if a search requests that.
         cache: Stores results of searches.
         candidates: Selects candidates, for catalogs too large for one process.
         observer: Receives facts about searches, and about made indexes and vectors; see
@@ -277,7 +279,7 @@ def load(  # noqa: PLR0913 - each is a part that a host may provide
         embeddings,
         store,
         None,
-        normalizer,
+        rewriter,
         cache,
         candidates,
         observer=observer,

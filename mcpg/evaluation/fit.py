@@ -52,7 +52,6 @@ class Sample:
     """A judged query, as a search sees it.
 
     Attributes:
-        candidates: The features of each document of the pool.
         right: The documents that answer it.
         count: How many tools answer it, including tools that cannot be found.
     """
@@ -69,7 +68,6 @@ class TopMatch:
     """One of the best matches of a query.
 
     Attributes:
-        rank: Its place, counted from 0.
         inputs: Inputs of the calibration, in the order of `INPUTS`.
         answerable: The same in the order of `ANSWERABLE_INPUTS`.
     """
@@ -496,7 +494,7 @@ def weighted_calibration_error(
 ) -> float:
     """Return the expected calibration error of weighted samples.
 
-    The bins, in order of score, hold equal shares, and equal scores are in one bin; see
+    The bins, in order of score, have equal shares, and equal scores are in one bin; see
     `reliability_bins`.
     """
     total = fsum(shares)

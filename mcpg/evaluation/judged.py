@@ -24,6 +24,7 @@ from mcpg.sources.model import decode
 from mcpg.text.json_values import JsonObject, JsonValue
 from mcpg.text.safeyaml import load_yaml_with_lines
 from mcpg.text.spelling import suggest
+from mcpg.values import join_choices
 
 LAYOUT = '{"query": "where is my parcel", "relevant": ["shipment_status"]}'
 """A judged query as a line of a file, for messages."""
@@ -79,9 +80,7 @@ class Judgements:
 def read_judged(path: str | Path) -> Judgements:
     """Read the judged queries of a file.
 
-    Raises:
-        NotFoundError: The file does not exist.
-        InputError: It cannot be read, is not such a file, or contains no usable query.
+    A file that cannot be read, or without a usable query, is an `InputError`.
     """
     return parse_judged(read_bytes(path, MAX_BYTES), text_of_path(path))
 
@@ -91,14 +90,8 @@ def parse_judged(data: bytes, place: str) -> Judgements:
 
     The name's ending decides on the layout: `.jsonl` and `.ndjson` for lines, `.yaml` and `.yml`
     for YAML. With another ending, text that begins with `{` is lines, everything else YAML, which
-    includes JSON arrays.
-
-    Args:
-        data: UTF-8, or UTF-16 with a byte order mark.
-        place: Name of the file.
-
-    Raises:
-        InputError: As for `read_judged`.
+    includes JSON arrays. The *data* are UTF-8, or UTF-16 with a byte order mark. A file without a
+    usable query is an `InputError`.
     """
     text = decode(data, place)
     name, reading = place.casefold(), _JudgementReader(place)
@@ -295,7 +288,6 @@ class ResolvedQuery:
     """A judged query with the ids of its tools.
 
     Attributes:
-        relevant: Ids of the tools that answer it.
         unknown: Names of no tool, or of several, which no search can find.
         context_tools: Ids of the tools in use, without names of no tool or of several.
     """
@@ -389,16 +381,11 @@ def _describe_unresolved(
 ) -> Diagnostic:
     shown = repr(name[:_EXAMPLES_SHOWN])
     if tools:
-        ids = _either(tool.id for tool in tools[:_NAMED])
+        ids = join_choices(tool.id for tool in tools[:_NAMED])
         message = f"{shown} is the name of {len(tools)} tools: use {ids}"
         return warning(Code.JUDGED_TOOL_AMBIGUOUS, message, place)
-    advice = f"did you mean {_either(near)}?" if near else "see `mcpg list`"
+    advice = f"did you mean {join_choices(near)}?" if near else "see `mcpg list`"
     return warning(Code.JUDGED_TOOL_UNKNOWN, f"no tool is called {shown}: {advice}", place)
-
-
-def _either(names: Iterable[str]) -> str:
-    *head, last = names
-    return f"{', '.join(head)} or {last}" if head else last
 
 
 @dataclass(frozen=True, slots=True)
@@ -420,11 +407,7 @@ class MissedQuery:
 def missed_queries(
     engine: Engine, tool: str, judgements: Judgements, *, include_disabled: bool = False
 ) -> tuple[MissedQuery, ...]:
-    """Return the judged queries that *tool* answers and misses, and that aliases of it improve.
-
-    Raises:
-        DocumentError: With the aliases, the tool's document becomes too long to be written.
-    """
+    """Return the judged queries that *tool* answers and misses, and that aliases of it improve."""
 
     def find(searched: Engine, asked: ResolvedQuery, limit: int = MAX_LIMIT) -> list[str]:
         result = searched.search(

@@ -62,11 +62,7 @@ _CURVE_STEPS = 20
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """A bar of a reliability diagram.
-
-    Attributes:
-        mean_score: Mean of its scores.
-    """
+    """A bar of a reliability diagram."""
 
     low: float
     high: float
@@ -157,7 +153,7 @@ def precision_coverage(scored: Sequence[Scored]) -> tuple[CurvePoint, ...]:
     Thresholds that no score reaches are left out.
 
     Source: El-Yaniv, Wiener: On the foundations of noise-free selective classification. JMLR 11,
-    2010, where precision is 1 - risk.
+    2010; precision is 1 - risk.
     """
     points = []
     for threshold in (step / _CURVE_STEPS for step in range(_CURVE_STEPS + 1)):
@@ -178,7 +174,6 @@ class JudgedMatch:
 
     Attributes:
         score: Its score, with `SHOWN_DECIMALS` decimals.
-        is_relevant: Whether it is judged to answer the query.
     """
 
     tool_id: str
@@ -193,7 +188,6 @@ class QueryOutcome:
     Attributes:
         judged: The tools that answer it, as its file names them.
         unknown: The names of no tool.
-        matches: The matches, best first.
         context_tools: The ids of the tools in use, which also affected the ranking.
     """
 

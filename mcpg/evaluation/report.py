@@ -14,7 +14,7 @@ from mcpg.catalog.catalog import Catalog
 from mcpg.catalog.json_text import parse_json_documents
 from mcpg.catalog.model import Hints
 from mcpg.engine import Engine
-from mcpg.errors import Code, Diagnostic, InputError, UsageError, find_remedy
+from mcpg.errors import Code, Diagnostic, InputError, UsageError
 from mcpg.evaluation.judged import Judgements, ResolvedQuery, disabled_tools, resolve
 from mcpg.evaluation.metrics import (
     DEPTH,
@@ -52,9 +52,7 @@ class EvaluationReport:
     """The result of an evaluation.
 
     Attributes:
-        limit: The most matches considered for a query.
         outcomes: An outcome for each judged query, in the order of the file.
-        durations: How long each search took, in milliseconds.
         diagnostics: Diagnostics of the bundle, of the file and the tools it names, and of searches,
             such as missing vectors.
     """
@@ -93,7 +91,7 @@ def evaluate(  # noqa: PLR0913 - each is an option of a run
     limit: int = DEPTH,
     strategy: str = Strategy.GRAPH,
     fusion: str = "",
-    normalize: bool = False,
+    rewrite: bool = False,
     lexicon: bool = True,
     include_disabled: bool = False,
     catalog: Catalog | None = None,
@@ -103,16 +101,12 @@ def evaluate(  # noqa: PLR0913 - each is an option of a run
     At most *limit* matches of each query are considered, from 10, which the metrics need, to 50.
     *catalog* has the tools of the engine, if the caller has already loaded them. All else is as for
     `Engine.search`.
-
-    Raises:
-        UsageError: *limit* is below 1, *strategy* or *fusion* is unknown, or *fusion* is set for
-            another strategy than `auto`.
     """
     catalog = engine.catalog if catalog is None else catalog
     resolved = resolve(judgements, catalog)
     depth = min(max(limit, DEPTH), MAX_LIMIT) if limit > 0 else limit
     off = [] if include_disabled else disabled_tools(judgements, resolved, catalog)
-    asked = {"limit": depth, "strategy": strategy, "fusion": fusion, "normalize": normalize}
+    asked = {"limit": depth, "strategy": strategy, "fusion": fusion, "rewrite": rewrite}
     asked |= {"lexicon": lexicon, "include_disabled": include_disabled}
     if resolved.queries:  # the first search of an engine pays for what all later share
         _search_for(resolved.queries[0], engine, asked)
@@ -123,7 +117,7 @@ def evaluate(  # noqa: PLR0913 - each is an option of a run
         tools=len(catalog.tools),
         strategy=check_strategy(strategy),
         fusion=check_fusion(fusion, check_strategy(strategy)),
-        normalize=normalize,
+        normalize=rewrite,
         lexicon=lexicon,
         limit=depth,
         outcomes=outcomes,
@@ -170,9 +164,7 @@ def report_json(report: EvaluationReport, *, timings: bool = False) -> JsonObjec
         "latencyMs": latency,
         "baseline": report.baseline.json() if report.baseline else None,
         "gates": [gate.json() for gate in report.gates],
-        "diagnostics": [
-            to_json(one) | {"remedy": find_remedy(one.code)} for one in report.diagnostics
-        ],
+        "diagnostics": [one.to_dict() for one in report.diagnostics],
         "perQuery": [
             {
                 **to_json(one, without=["matches"]),
@@ -291,11 +283,7 @@ class Gate:
 
 
 def parse_bounds(kind: str, text: str) -> tuple[Bound, ...]:
-    """Read `METRIC=VALUE`; for `max-drop`, a bare `VALUE` applies to every ranking metric.
-
-    Raises:
-        UsageError: The metric is unknown or cannot have this bound, or the value is not a number.
-    """
+    """Read `METRIC=VALUE`; for `max-drop`, a bare `VALUE` applies to every ranking metric."""
     name, sign, value = text.rpartition("=")
     metrics = tuple(RANKING)
     if sign:
@@ -480,12 +468,7 @@ def compare_hints(
     *,
     include_disabled: bool = False,
 ) -> RunComparison:
-    """Compare what judged queries find now with what they would find with *hints* added to *tool*.
-
-    Raises:
-        NotFoundError: No tool is called *tool*, or several are.
-        DocumentError: The tool's document becomes too long to be written.
-    """
+    """Compare what judged queries find now, and with *hints* added to *tool*."""
     changed = engine.with_hints(tool, hints)
     before, now = (
         evaluate(one, judgements, include_disabled=include_disabled) for one in (engine, changed)
@@ -513,9 +496,7 @@ class Baseline:
 def read_baseline(path: Path | str) -> Baseline:
     """Read an earlier evaluation from its report as JSON.
 
-    Raises:
-        NotFoundError: The file does not exist.
-        InputError: It cannot be read or is not such a report.
+    A file that cannot be read, or is not such a report, is an `InputError`.
     """
     place = text_of_path(path)
     text = decode(read_bytes(path, MAX_BYTES), place)

@@ -315,7 +315,6 @@ class ItemTuning:
 
     Attributes:
         section: The section of the settings with the tuned value.
-        key: Its key in the section.
         part: The result; `None` if there were too few queries.
         tuned: The value to set; `None` if it is rejected, for the reason in *refusal*.
     """

@@ -62,7 +62,7 @@ MOST_ADDED = 6
 """The most words that are proposed."""
 
 MOST_TELLING = 3
-"""Up to so many words, specific words are tried alone before others are added."""
+"""Up to so many words, only specific words are tried before others are added."""
 
 _ALL_PAIRS = 2
 _BEAM = 6
@@ -372,7 +372,7 @@ class RankedField:
 def report_graph_rank(request: SearchRequest, result: SearchResult, tool_id: str) -> Diagnostic:
     """Return the diagnostic that a rank is explained by the graph, with the rank in *result*."""
     fusion = f" with fusion {request.fusion}" if request.fusion else ""
-    way = f"{request.strategy}{fusion}{', normalized' if request.normalize else ''}"
+    way = f"{request.strategy}{fusion}{', rewritten' if request.rewrite else ''}"
     found = [match.tool_id for match in result.matches]
     place = (
         f"its rank is {found.index(tool_id) + 1}"

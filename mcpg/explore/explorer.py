@@ -134,7 +134,7 @@ def compare_with_hints(
         trial = Engine(engine.consult(overlay))
     else:
         trial = engine.with_hints(tool.id, hints)
-    plain = {**asked, "strategy": Strategy.GRAPH, "fusion": "", "normalize": False}
+    plain = {**asked, "strategy": Strategy.GRAPH, "fusion": "", "rewrite": False}
     return trial, compare(engine, trial, query, **plain)
 
 
@@ -145,7 +145,7 @@ MOST_NAMED = 8
 # Judged queries that are measured after each judgement, and for each tried hint.
 MOST_LISTED, MOST_MEASURED = 1_000, 300
 
-_OF_RUNS = ("strategy", "fusion", "normalize", "lexicon", "include_disabled")
+_OF_RUNS = ("strategy", "fusion", "rewrite", "lexicon", "include_disabled")
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +208,7 @@ class Explorer:
             "query": self._settings.query,
             "limit": self._settings.asked["limit"],
             "strategy": self._settings.asked["strategy"],
-            "normalize": self._settings.asked["normalize"],
+            "rewrite": self._settings.asked["rewrite"],
             "lowConfidence": LOW_CONFIDENCE,
             "hintsFile": shown_path(self._hints.path),
             "judgedFile": shown_path(self._judged.path),

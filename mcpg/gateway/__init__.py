@@ -5,13 +5,20 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from mcpg.values import find_former
+
 if TYPE_CHECKING:
     from typing import Any
 
-    from mcpg.gateway.calls import Fault, FaultCode, Invoked, Limits
+    from mcpg.gateway.calls import CallResult, Fault, FaultCode, Limits
     from mcpg.gateway.former_route import route
     from mcpg.gateway.gateway import Gateway
-    from mcpg.gateway.registry import CustomGraph, FileGraph, GeneratedGraph, GraphSource
+    from mcpg.gateway.registry import (
+        CustomDocuments,
+        DocumentSource,
+        GeneratedDocuments,
+        ReviewedDocuments,
+    )
     from mcpg.gateway.snapshots import Snapshot
     from mcpg.gateway.sync_gateway import SyncGateway
     from mcpg.gateway.views import ItemKind, Selection, View
@@ -24,7 +31,7 @@ if TYPE_CHECKING:
         RouteResult,
         RouteWeights,
     )
-    from mcpg.sources.client_config import HttpServer, Live, StdioServer
+    from mcpg.sources.client_config import HttpServer, ServerAccess, StdioServer
     from mcpg.sources.registry import (
         FileSource,
         FunctionSource,
@@ -36,27 +43,27 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Adjustment",
-    "CustomGraph",
+    "CallResult",
+    "CustomDocuments",
+    "DocumentSource",
     "Fault",
     "FaultCode",
-    "FileGraph",
     "FileSource",
     "FunctionSource",
     "Gateway",
-    "GeneratedGraph",
-    "GraphSource",
+    "GeneratedDocuments",
     "HttpServer",
-    "Invoked",
     "ItemKind",
     "Limits",
-    "Live",
     "OnChange",
     "Preference",
+    "ReviewedDocuments",
     "RouteResult",
     "RouteWeights",
     "RoutedCategory",
     "RoutedMatch",
     "Selection",
+    "ServerAccess",
     "ServerSource",
     "Snapshot",
     "Source",
@@ -68,6 +75,15 @@ __all__ = [
     "open_sources",
     "route",
 ]
+
+_FORMER = {
+    "CustomGraph": "CustomDocuments",
+    "FileGraph": "ReviewedDocuments",
+    "GeneratedGraph": "GeneratedDocuments",
+    "GraphSource": "DocumentSource",
+    "Invoked": "CallResult",
+    "Live": "ServerAccess",
+}
 
 # Routing needs no MCP SDK: modules are imported when needed.
 _MODULES = (
@@ -92,7 +108,7 @@ def __getattr__(name: str) -> Any:
             module = import_module(module_name)
             if name in vars(module):
                 return getattr(module, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return find_former(__name__, _FORMER, name)
 
 
 def __dir__() -> list[str]:

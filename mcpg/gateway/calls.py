@@ -21,7 +21,7 @@ from typing import Any
 
 from mcpg.errors import Code, Diagnostic, UsageError, error, os_reason
 from mcpg.text.json_values import JsonObject, JsonValue
-from mcpg.values import empty_as_null, to_json
+from mcpg.values import to_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ class Fault:
 
 
 @dataclass(frozen=True, slots=True)
-class Invoked:
+class CallResult:
     """The result of an invocation.
 
     Attributes:
@@ -137,7 +137,7 @@ class Invoked:
             "isSuccess": self.is_success,
             "content": [*self.content],
             "structured": self.structured,
-            "faults": [empty_as_null(to_json(one), "remedy", "field") for one in self.faults],
+            "faults": [to_json(one, nulls=("remedy", "field")) for one in self.faults],
         }
 
     @property
@@ -187,7 +187,7 @@ MOST_BYTES = 64 << 20
 """Size in bytes at which a file is renamed, and a new one begun; one older file is kept."""
 
 OLDER = ".1"
-"""What is appended to the name of the older file."""
+"""The suffix of the older file."""
 
 _WAITING = 10_000
 _BATCH = 1000
@@ -325,7 +325,7 @@ class CallRecorder:
         if not stat.S_ISREG(found.st_mode):
             raise ValueError("it is not a regular file")
         if os.read(self._handle, len(_BEGIN)) not in {b"", _BEGIN.encode()}:
-            raise ValueError("it holds something else than recorded calls")
+            raise ValueError("it contains something else than recorded calls")
         if found.st_mode & _OTHERS and hasattr(os, "fchmod"):
             os.fchmod(self._handle, stat.S_IRUSR | stat.S_IWUSR)
         if found.st_size:

@@ -15,11 +15,11 @@ from mcpg.cli.source_settings import ServerOptions, open_entries
 from mcpg.errors import Diagnostic, NotFoundError, UsageError
 from mcpg.files import present_paths
 from mcpg.gateway.calls import Limits
-from mcpg.gateway.registry import GENERATED, FileGraph
+from mcpg.gateway.registry import GENERATED, ReviewedDocuments
 from mcpg.gateway.views import ItemKind, Selection, View, name_server
 from mcpg.review.lock_sources import OnChange, ToolLock
 from mcpg.search.results import EngineServices
-from mcpg.sources.client_config import Live
+from mcpg.sources.client_config import ServerAccess
 from mcpg.sources.registry import FileSource, Source, open_sources, with_headers
 from mcpg.text.spelling import suggest
 
@@ -35,7 +35,7 @@ _LIMITS = {
     "session_seconds": "session_idle_timeout",
     "relist_seconds": "relist_interval",
 }
-"""The limits that settings may hold, by attribute."""
+"""The limits that settings can have, by attribute."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ def make_gateway(
     given = factory.arguments() | {"cache": factory.cache()}
     return Gateway(
         sources=shown,
-        graph=FileGraph(wanted.graph, reaction) if wanted.graph else GENERATED,
+        graph=ReviewedDocuments(wanted.graph, reaction) if wanted.graph else GENERATED,
         lock=_open_tool_lock(settings, reaction),
         live=live,
         reserved=reserved,
@@ -140,7 +140,7 @@ def find_view(name: str, views: Mapping[str, View], place: str) -> View:
         return views[name]
     near = suggest(name, views)
     advice = f"did you mean {near[0]!r}?" if near else f"write [{VIEWS}.NAME] into mcpg.toml"
-    raise UsageError(f"there is no view {name[:80]!r}", place=place, remedy=advice)
+    raise UsageError(f"no view is called {name[:80]!r}", place=place, remedy=advice)
 
 
 def read_tokens(environ: Mapping[str, str], views: Mapping[str, View]) -> dict[str, str]:
@@ -171,7 +171,7 @@ def read_tokens(environ: Mapping[str, str], views: Mapping[str, View]) -> dict[s
 
 
 def open_wanted(
-    wanted: GatewayRequest, settings: Settings, live: Live
+    wanted: GatewayRequest, settings: Settings, live: ServerAccess
 ) -> tuple[tuple[Source, ...], tuple[Diagnostic, ...]]:
     """Return the sources of a gateway; see `GatewayRequest.sources`."""
     is_bundle = bool(settings.flags.get("bundle"))

@@ -13,7 +13,7 @@ from functools import partial, wraps
 from os import PathLike
 from pathlib import Path
 from types import NoneType
-from typing import Any, Concatenate, ParamSpec, Self, TypeAlias, TypedDict, TypeVar, Unpack, cast
+from typing import Any, Concatenate, Self, TypeAlias, TypedDict, Unpack, cast
 from uuid import uuid4
 
 import anyio
@@ -31,17 +31,17 @@ from mcpg.errors import (
     warning,
     wrong_type,
 )
-from mcpg.gateway.calls import CallRecorder, Fault, Invoked, Limits, RecordedCall
+from mcpg.gateway.calls import CallRecorder, CallResult, Fault, Limits, RecordedCall
 from mcpg.gateway.former_route import route
 from mcpg.gateway.index_build import IndexSpec
 from mcpg.gateway.invoke import Invoker
 from mcpg.gateway.prompts_and_resources import Primitives
 from mcpg.gateway.registry import (
     GENERATED,
-    CustomGraph,
-    FileGraph,
-    GeneratedGraph,
-    GraphSource,
+    CustomDocuments,
+    DocumentSource,
+    GeneratedDocuments,
+    ReviewedDocuments,
     SourceRegistry,
 )
 from mcpg.gateway.sessions import Sessions
@@ -62,7 +62,7 @@ from mcpg.search.results import (
     check_texts,
 )
 from mcpg.skills.folder import Skill
-from mcpg.sources.client_config import Live, Server
+from mcpg.sources.client_config import Server, ServerAccess
 from mcpg.sources.live.requests import Progress, current_session
 from mcpg.sources.model import read_text
 from mcpg.sources.registry import (
@@ -75,18 +75,18 @@ from mcpg.sources.registry import (
     name_source_kind,
 )
 from mcpg.text.json_values import JsonObject, JsonValue
-from mcpg.values import format_count
+from mcpg.values import Answer, Given, format_count
 
 ConfigurationLike: TypeAlias = str | os.PathLike[str] | Mapping[str, Any]
-"""A client's configuration: its path, or the object that it holds."""
+"""A client's configuration: its path, or its object."""
 
 
 class GatewayOptions(TypedDict, total=False):
     """The keyword arguments of `Gateway`, all of them optional."""
 
-    graph: GraphSource | str | os.PathLike[str]
+    graph: DocumentSource | str | os.PathLike[str]
     lock: ToolLock | str | os.PathLike[str] | None
-    live: Live | None
+    live: ServerAccess | None
     reserved: Collection[str]
     limit: int
     services: EngineServices
@@ -115,7 +115,7 @@ def read_configuration(
     """
     noticed, live = options.get("diagnostics", ()), options.get("live")
     check_kind("diagnostics", noticed, (Iterable,))
-    check_kind("live", live, (Live, NoneType))
+    check_kind("live", live, (ServerAccess, NoneType))
     if isinstance(configuration, Mapping):
         try:
             text, place = json.dumps(dict(configuration)), _GIVEN
@@ -127,7 +127,7 @@ def read_configuration(
         text = read_text(Path(place), place)
     else:
         raise wrong_type("configuration", configuration, "a path or a JSON object")
-    opening = SourceCollector(live or Live(os.environ))
+    opening = SourceCollector(live or ServerAccess(os.environ))
     opening.configuration(text, place)
     return opening.sources, {**options, "diagnostics": (*noticed, *opening.diagnostics)}
 
@@ -141,7 +141,7 @@ _FREE = frozenset(("limit", "include_disabled", "min_score", "abstain", "fusion"
 def is_brief_search(engine: Engine, query: object = None, **options: Any) -> bool:
     """Return whether a search is sure to be short, if it is not the engine's first.
 
-    The *options* are the other arguments of `Engine.search`.
+    The *options* are all other arguments of `Engine.search`.
     """
     if not isinstance(query, str) or len(query) > _MOST_CHARACTERS or not query.strip():
         return False
@@ -158,17 +158,14 @@ def is_brief_search(engine: Engine, query: object = None, **options: Any) -> boo
     return len(engine.index) <= _MOST_TOOLS and not has_to_wait
 
 
-Answer = TypeVar("Answer")
-Given = ParamSpec("Given")
-
 NOT_OPEN = "use it as a context manager"
-"""What to do about a gateway that is not open."""
+"""The remedy for a gateway that is not open."""
 
 _AT_ONCE = 8
 """Concurrent searches; the interpreter lock makes more of them useless."""
 
 WRAPPED = ("__name__", "__doc__")
-"""What a method takes over from the one that it calls."""
+"""The attributes that a method takes over from the method that it calls."""
 
 
 def _of_engine(
@@ -232,9 +229,9 @@ class Gateway:
         self,
         sources: SourceLike | Iterable[SourceLike] = (),
         *,
-        graph: GraphSource | str | PathLike[str] = GENERATED,
+        graph: DocumentSource | str | PathLike[str] = GENERATED,
         lock: ToolLock | str | PathLike[str] | None = None,
-        live: Live | None = None,
+        live: ServerAccess | None = None,
         reserved: Collection[str] = (),
         limit: int = DEFAULT_LIMIT,
         services: EngineServices = NONE,
@@ -251,7 +248,7 @@ class Gateway:
             sources: Sources of its tools, in any number. A text or path is opened as by
                 `open_sources`: the configuration of a client, a bundle, a folder, the address of a
                 server ...
-            graph: Source of the documents that it searches; a path is a `FileGraph`.
+            graph: Source of the documents that it searches; a path is a `ReviewedDocuments`.
             lock: Approved definitions that tools must match; a path is a lock file, which is read
                 now.
             live: Options for querying servers, `None` for the environment of this process and the
@@ -276,13 +273,13 @@ class Gateway:
             InputError: The lock is invalid.
         """
         if isinstance(graph, str | PathLike):
-            graph = FileGraph(os.fspath(graph))
+            graph = ReviewedDocuments(os.fspath(graph))
         if isinstance(lock, str | PathLike):
             lock = ToolLock.read(lock)
         for name, given, kinds in (
-            ("graph", graph, (GeneratedGraph, FileGraph, CustomGraph)),
+            ("graph", graph, (GeneratedDocuments, ReviewedDocuments, CustomDocuments)),
             ("lock", lock, (ToolLock, NoneType)),
-            ("live", live, (Live, NoneType)),
+            ("live", live, (ServerAccess, NoneType)),
             ("services", services, (EngineServices,)),
             ("limits", limits, (Limits, NoneType)),
             ("cache_dir", cache_dir, (str, NoneType)),
@@ -291,7 +288,7 @@ class Gateway:
         ):
             check_kind(name, given, kinds)
         self.limits = limits or Limits()
-        self._live = live or Live(os.environ)
+        self._live = live or ServerAccess(os.environ)
         opened, noticed = collect_sources(sources, self._live)
         self._registry = SourceRegistry(opened)
         if observer is not None:
@@ -404,7 +401,7 @@ class Gateway:
 
         It reads no source.
         """
-        if not isinstance(self._plan.graph, FileGraph):
+        if not isinstance(self._plan.graph, ReviewedDocuments):
             return ()
         try:
             tools = self._plan.load(self._plan.graph.path).catalog.tools
@@ -441,7 +438,7 @@ class Gateway:
     def reads_files(self) -> bool:
         """Whether it reads files, such as bundles, which may have skills."""
         has_files = any(isinstance(one, FileSource) for one in self.sources)
-        return has_files or isinstance(self._plan.graph, FileGraph)
+        return has_files or isinstance(self._plan.graph, ReviewedDocuments)
 
     def shows(self, server: Server) -> bool:
         """Return whether it has *server* among its sources."""
@@ -536,7 +533,7 @@ class Gateway:
         return await self._require_manager().ready()
 
     async def early_snapshot(self) -> Snapshot | None:
-        """Return the servers' previous tools, until they have responded; see `Live`."""
+        """Return the servers' previous tools, until they have responded."""
         return await self._require_manager().early()
 
     async def _use(self, *, for_call: bool = False) -> Snapshot:
@@ -546,7 +543,7 @@ class Gateway:
         """
         self.sessions.uses += 1
         graph = self._plan.graph
-        hides = isinstance(graph, FileGraph) and graph.on_change == OnChange.HIDE
+        hides = isinstance(graph, ReviewedDocuments) and graph.on_change == OnChange.HIDE
         waits = for_call and (hides or self._plan.lock is not None)
         early = None if waits else await self.early_snapshot()
         return early or await self.snapshot()
@@ -596,7 +593,7 @@ class Gateway:
         meta: JsonObject | None = None,
         params: JsonObject | None = None,
         session: str = "",
-    ) -> Invoked:
+    ) -> CallResult:
         """Call a tool; faults are part of the result. Its server receives a cancellation.
 
         A call is only repeated if the tool declares that it reads or is idempotent, and the
@@ -636,7 +633,7 @@ class Gateway:
         with watched as report:
             found = await self._find_tool(snapshot, tool, source_id, name)
             if isinstance(found, Fault):
-                invoked, owner = Invoked("", faults=(found,)), None
+                invoked, owner = CallResult("", faults=(found,)), None
             else:
                 owner = snapshot.owner(found)
                 invoked = await self._call_tool(
@@ -671,7 +668,7 @@ class Gateway:
         session: str,
         arguments: Mapping[str, JsonValue],
         **options: Any,
-    ) -> Invoked:
+    ) -> CallResult:
         """Call *tool* within *session*; addresses in its result are this gateway's addresses."""
         owner = snapshot.owner(tool)
         schema = snapshot.built.review.schemas.get((tool.source_id, tool.name))

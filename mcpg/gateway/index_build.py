@@ -1,7 +1,7 @@
 """The index of a gateway: built from its sources' tools, and from documents made elsewhere.
 
 A source or graph that fails becomes a diagnostic, not an error: the build falls back on earlier
-results, the other sources, or generated documents.
+results, all other sources, or generated documents.
 """
 
 from __future__ import annotations
@@ -25,7 +25,13 @@ from mcpg.engine.engine import Engine
 from mcpg.engine.loading import compile_assembly, load, with_graphs_read
 from mcpg.errors import Code, Diagnostic, McpgError, error, info, warning
 from mcpg.files import exists
-from mcpg.gateway.registry import CustomGraph, FileGraph, GeneratedGraph, GraphSource, SourceReading
+from mcpg.gateway.registry import (
+    CustomDocuments,
+    DocumentSource,
+    GeneratedDocuments,
+    ReviewedDocuments,
+    SourceReading,
+)
 from mcpg.gateway.views import (
     ItemKind,
     ShownItems,
@@ -63,10 +69,10 @@ _ICONS = "icons"
 _OF_TOOLS = frozenset(
     (Code.DUPLICATE_TOOL_ID, Code.DUPLICATE_TOOL_NAME, Code.TOOL_REPEATED, Code.HINT_UNTRUSTED)
 )
-"""Diagnostics that concern nothing but the tools that they name."""
+"""Diagnostics that concern only the tools that they name."""
 
 _OWNERS = {LISTING_PAGE: CATALOG_KEY, SKILL_PAGE: SOURCE}
-"""Keys of pages with the name of the server that has what is on the page."""
+"""Keys of pages with the name of the server that has the page's items."""
 
 _FALLBACK = "the tools of the sources are searched without it"
 
@@ -86,7 +92,7 @@ class IndexSpec:
         left_out: Names of sources that are left out because no view shows them.
     """
 
-    graph: GraphSource
+    graph: DocumentSource
     reserved: Collection[str] = ()
     services: EngineServices = NONE
     cache_dir: str | None = None
@@ -106,7 +112,7 @@ class IndexSpec:
             limit=self.limit,
             embeddings=held.embeddings,
             store=held.store,
-            normalizer=held.normalizer,
+            rewriter=held.rewriter,
             cache=held.cache,
             candidates=held.candidates,
             observer=held.observer,
@@ -122,10 +128,10 @@ class UnusableGraphError(Exception):
 
 
 def matching_engine(
-    graph: FileGraph | CustomGraph, catalog: Catalog, plan: IndexSpec
+    graph: ReviewedDocuments | CustomDocuments, catalog: Catalog, plan: IndexSpec
 ) -> Engine | None:
     """Open a bundle that has exactly the tools of *catalog*, under the same ids; else `None`."""
-    if not isinstance(graph, FileGraph) or not exists(graph.path):
+    if not isinstance(graph, ReviewedDocuments) or not exists(graph.path):
         return None
     try:
         engine = plan.load(graph.path)
@@ -143,7 +149,7 @@ def _list_ids(index: Index) -> dict[str, Key]:
 
 
 def map_documents(
-    graph: FileGraph | CustomGraph,
+    graph: ReviewedDocuments | CustomDocuments,
     catalog: Catalog,
     batch: SourceBatch,
     plan: IndexSpec,
@@ -218,11 +224,11 @@ def _assemble_without_texts(
     return assemble(batch, reserved=plan.reserved, earlier=plan.earlier, memo=memo, texts=False)
 
 
-def _read_documents(graph: FileGraph | CustomGraph, catalog: Catalog) -> SourceBatch:
-    if isinstance(graph, FileGraph):
+def _read_documents(graph: ReviewedDocuments | CustomDocuments, catalog: Catalog) -> SourceBatch:
+    if isinstance(graph, ReviewedDocuments):
         path = graph.path.strip()
         if not path or not exists(graph.path):
-            message = "there is no such graph" if path else "the graph has no path"
+            message = "no such graph" if path else "the graph has no path"
             raise UnusableGraphError(Code.GRAPH_PATH_MISSING, message, path or None)
         return with_graphs_read(read_sources([graph.path]))
     if graph.documents is None:
@@ -272,7 +278,7 @@ def open_existing(sources: Sequence[Source], plan: IndexSpec) -> BuiltIndex | No
     `build` reports why it cannot be opened.
     """
     only = sources[0] if len(sources) == 1 else None
-    is_as_it_stands = isinstance(plan.graph, GeneratedGraph) and plan.lock is None
+    is_as_it_stands = isinstance(plan.graph, GeneratedDocuments) and plan.lock is None
     if not isinstance(only, FileSource) or not is_as_it_stands:
         return None
     if only.path.startswith(PYTHON) or only.trust_hints:
@@ -303,7 +309,7 @@ def build(readings: Sequence[SourceReading], plan: IndexSpec, memo: StoredBuildC
     live: dict[Key, Tool] = {}
     owners: dict[Key, Source] = {}
     # `sorted` keeps the order of the others.
-    hides = isinstance(plan.graph, FileGraph) and plan.graph.on_change == OnChange.HIDE
+    hides = isinstance(plan.graph, ReviewedDocuments) and plan.graph.on_change == OnChange.HIDE
     for reading in sorted(
         readings, key=lambda one: not (one.batch.tools and runs_tools(one.source))
     ):
@@ -315,7 +321,7 @@ def build(readings: Sequence[SourceReading], plan: IndexSpec, memo: StoredBuildC
             owners.setdefault((tool.source_id, tool.name), reading.source)
     batch, whole = _narrow(batch, plan, memo)
     batch, held = _hold_to_review(batch, plan, memo)
-    if isinstance(plan.graph, GeneratedGraph):
+    if isinstance(plan.graph, GeneratedDocuments):
         built = _build_generated(batch, plan, memo, whole)
     else:
         built = _build_by_documents(plan.graph, batch, plan, memo, held.hidden)
@@ -444,7 +450,7 @@ def _build_from_assembly(
 
 
 def _build_by_documents(
-    graph: FileGraph | CustomGraph,
+    graph: ReviewedDocuments | CustomDocuments,
     batch: SourceBatch,
     plan: IndexSpec,
     memo: StoredBuildCache,
@@ -452,7 +458,7 @@ def _build_by_documents(
 ) -> BuiltIndex:
     """Build from the documents of *graph*, or without them if they are not usable."""
     try:
-        if isinstance(graph, CustomGraph):
+        if isinstance(graph, CustomDocuments):
             return _build_from_graph(graph, batch, plan, memo, NO_REVIEW, hidden)
         reviewed = _read_reviewed(graph, plan, memo)
         found = review_tools(reviewed, batch.tools, OnChange(graph.on_change), graph.path)
@@ -461,7 +467,7 @@ def _build_by_documents(
         return _build_from_graph(graph, _without_hidden(batch, found), plan, memo, found, hidden)
     except UnusableGraphError as fault:
         found = NO_REVIEW
-        if isinstance(graph, FileGraph) and graph.on_change == OnChange.HIDE:
+        if isinstance(graph, ReviewedDocuments) and graph.on_change == OnChange.HIDE:
             # Removing the bundle approves nothing.
             found = nothing_reviewed(batch.tools, graph.path)
         built = _build_generated(_without_hidden(batch, found), plan, memo)
@@ -469,7 +475,9 @@ def _build_by_documents(
         return replace(built, diagnostics=noticed, review=found)
 
 
-def _read_reviewed(graph: FileGraph, plan: IndexSpec, memo: StoredBuildCache) -> ReviewedGraph:
+def _read_reviewed(
+    graph: ReviewedDocuments, plan: IndexSpec, memo: StoredBuildCache
+) -> ReviewedGraph:
     """Read only *graph*, a bundle through its compiled index."""
     try:
         batch = _read_documents(graph, Catalog())
@@ -497,7 +505,7 @@ def _without_hidden(batch: SourceBatch, found: ReviewOutcome) -> SourceBatch:
 
 
 def _build_from_graph(
-    graph: FileGraph | CustomGraph,
+    graph: ReviewedDocuments | CustomDocuments,
     batch: SourceBatch,
     plan: IndexSpec,
     memo: StoredBuildCache,

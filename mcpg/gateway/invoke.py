@@ -23,11 +23,11 @@ from pydantic_core import SchemaValidator, to_json
 from mcpg.catalog.json_text import repair_surrogates
 from mcpg.catalog.model import Tool
 from mcpg.errors import McpgError, UsageError, wrong_type
-from mcpg.gateway.calls import CallError, Fault, FaultCode, Invoked, Limits, RefusedError
+from mcpg.gateway.calls import CallError, CallResult, Fault, FaultCode, Limits, RefusedError
 from mcpg.gateway.sessions import RequestTimeout, Sessions
 from mcpg.gateway.validation import accepts_at_once, as_json, check_arguments, is_brief
 from mcpg.search.results import flatten_context
-from mcpg.sources.live.requests import CallResult, Progress
+from mcpg.sources.live.requests import CallResponse, Progress
 from mcpg.sources.model import PYTHON
 from mcpg.sources.openapi import ApiOperation
 from mcpg.sources.python import find_functions, plain_function, plain_name, tool_name
@@ -93,7 +93,7 @@ def find_function(owner: FunctionSource | FileSource, name: str) -> Function | N
 
 async def call_function(
     function: Function, arguments: JsonObject, limiter: CapacityLimiter
-) -> CallResult:
+) -> CallResponse:
     """Call *function*, in a thread of *limiter* unless it is asynchronous.
 
     Its *arguments* by name are converted to the types of its annotations.
@@ -173,11 +173,11 @@ def _describe_exception(fault: BaseException) -> str:
     return str(repair_surrogates(f"{name}: {message}" if message else name, "", []))
 
 
-def _make_result(function: Function, value: Any) -> CallResult:
+def _make_result(function: Function, value: Any) -> CallResponse:
     if value is None:
-        return CallResult()
+        return CallResponse()
     if isinstance(value, str):
-        return CallResult(({"type": "text", "text": str(repair_surrogates(value, "", []))},))
+        return CallResponse(({"type": "text", "text": str(repair_surrogates(value, "", []))},))
     try:
         hints = get_type_hints(plain_function(function), include_extras=True)
         form = TypeAdapter[Any](hints.get("return", Any))
@@ -190,11 +190,11 @@ def _make_result(function: Function, value: Any) -> CallResult:
             raise CallError(FaultCode.TOOL_FAILED, message) from None
     plain = json.loads(data)
     text = json.dumps(plain, ensure_ascii=False)
-    return CallResult(({"type": "text", "text": text},), plain)
+    return CallResponse(({"type": "text", "text": text},), plain)
 
 
 META = "managedCodeMcpGateway"
-"""The member of a request's `_meta` that holds query and context, by the .NET gateway's name."""
+"""The member of a request's `_meta` with query and context, by the .NET gateway's name."""
 
 _TYPES = {"string": str, "object": dict, "array": list, "boolean": bool, "number": int | float}
 _THREADS = 40
@@ -352,7 +352,7 @@ class Invoker:
         meta: JsonObject | None = None,
         params: JsonObject | None = None,
         current_schema: JsonObject | None = None,
-    ) -> Invoked:
+    ) -> CallResult:
         """Invoke a tool of *owner*, `None` if that is unknown; see `Gateway.invoke`.
 
         If *tool* has the reviewed input schema, *current_schema* is the server's schema.
@@ -385,7 +385,7 @@ class Invoker:
             operation, checked = await self._prepare_call(call, owner, arguments)
             result = await self._call_owner(call, owner, operation, checked)
         except RefusedError as refused:
-            return Invoked(tool.id, tool.source_id, tool.name, faults=refused.faults)
+            return CallResult(tool.id, tool.source_id, tool.name, faults=refused.faults)
         except CallError as fault:
             return self._make_failure(tool, fault)
         return self._limit_result(tool, result)
@@ -417,7 +417,7 @@ class Invoker:
 
     async def _call_owner(
         self, call: _ToolCall, owner: Source, operation: ApiOperation | None, given: JsonObject
-    ) -> CallResult:
+    ) -> CallResponse:
         if self._is_closed:
             raise CallError(FaultCode.SOURCE_UNAVAILABLE, "the gateway was closed")
         if isinstance(owner, ServerSource):
@@ -442,8 +442,8 @@ class Invoker:
 
     async def _call_server(
         self, call: _ToolCall, owner: ServerSource, arguments: JsonObject
-    ) -> CallResult:
-        async def attempt() -> CallResult:
+    ) -> CallResponse:
+        async def attempt() -> CallResponse:
             return await self.sessions.call(
                 owner.server,
                 call.tool.name,
@@ -466,7 +466,7 @@ class Invoker:
                 raise
         return await attempt()
 
-    def _limit_result(self, tool: Tool, result: CallResult) -> Invoked:
+    def _limit_result(self, tool: Tool, result: CallResponse) -> CallResult:
         text = json.dumps([result.content, result.structured], ensure_ascii=False)
         if len(text.encode("utf-8", "surrogatepass")) > self.limits.result_bytes:
             message = f"its result is larger than {self.limits.result_bytes} bytes"
@@ -480,7 +480,7 @@ class Invoker:
                     json.loads(first, parse_constant=int) if isinstance(first, str) else None
                 )
         is_parsed = result.structured is None and structured is not None
-        invoked = Invoked(tool.id, tool.source_id, tool.name, result.content, structured)
+        invoked = CallResult(tool.id, tool.source_id, tool.name, result.content, structured)
         faults: tuple[Fault, ...] = ()
         if result.is_error:
             message = invoked.text or "tool failed without a message"
@@ -488,11 +488,11 @@ class Invoker:
             faults = failed.faults
         return replace(invoked, faults=faults, wire=result.wire, is_parsed=is_parsed)
 
-    def _make_failure(self, tool: Tool, fault: CallError) -> Invoked:
+    def _make_failure(self, tool: Tool, fault: CallError) -> CallResult:
         longest, message = self.limits.message_chars, fault.message
         short = message if len(message) <= longest else f"{message[:longest]}..."
         faults = (Fault(fault.code, short, _REMEDIES.get(fault.code, "")),)
-        return Invoked(tool.id, tool.source_id, tool.name, faults=faults, error=fault.error)
+        return CallResult(tool.id, tool.source_id, tool.name, faults=faults, error=fault.error)
 
 
 def _make_refusal(tool: Tool) -> RefusedError:

@@ -18,7 +18,7 @@ from mcpg.cli.output import Output
 from mcpg.cli.terminal import cut, json_safe, lines_kept, one_line, standard_input
 from mcpg.errors import Severity, UsageError
 from mcpg.files import read_bytes
-from mcpg.gateway.calls import Fault, FaultCode, Invoked
+from mcpg.gateway.calls import CallResult, Fault, FaultCode
 from mcpg.gateway.from_settings import GatewayRequest, make_gateway
 from mcpg.text.json_values import JsonObject, JsonValue
 from mcpg.text.library_errors import install_command, json_reason
@@ -28,22 +28,22 @@ if TYPE_CHECKING:
     from mcpg.sources.live.requests import Progress
 
 EXAMPLES = """\
-mcpg invoke git_status --from mcp.json --arg repo_path=.
-mcpg invoke time::convert_time --from mcp.json --arguments @call.json
+mcpg invoke git_status mcp.json --arg repo_path=.
+mcpg invoke time::convert_time mcp.json --arguments @call.json
 echo '{"city": "Lisbon"}' | mcpg invoke forecast --arguments - --format json
-mcpg invoke isleap --from python:calendar:isleap --arg year=2024"""
+mcpg invoke isleap python:calendar:isleap --arg year=2024"""
 
 Name = Annotated[
     str,
     typer.Argument(metavar="TOOL", help="Id of the tool, SOURCE::NAME, or its name on the server."),
 ]
-From = Annotated[
+Sources = Annotated[
     list[str] | None,
-    typer.Option(
-        "--from",
+    typer.Argument(
         metavar="SOURCE",
+        show_default=False,
         help="A client configuration, 'stdio:COMMAND ...', https://HOST/PATH, "
-        "python:MODULE or an OpenAPI document. Repeatable. [default: the sources in mcpg.toml]",
+        "python:MODULE or an OpenAPI document. [default: the sources in mcpg.toml]",
     ),
 ]
 Arguments = Annotated[
@@ -80,8 +80,8 @@ def register(app: typer.Typer) -> None:
 def invoke(
     output: Output,
     tool: Name,
+    sources: Sources = None,
     *,
-    sources: From = None,
     arguments: Arguments = None,
     arg: Arg = None,
     timeout: Timeout = None,
@@ -114,7 +114,7 @@ def invoke(
             remedy=install_command("mcp"),
         ) from None
     how = {"timeout": timeout, "include_disabled": include_disabled}
-    invoked: Invoked = anyio.run(_run, gateway, tool, given, pairs, how, output)
+    invoked: CallResult = anyio.run(_run, gateway, tool, given, pairs, how, output)
     if form is OutputFormat.JSON:
         output.json(invoked.to_dict())
     else:
@@ -131,7 +131,7 @@ _LONGEST = 60
 _BASE64 = 4 / 3
 
 
-def invoke_text(invoked: Invoked) -> str:
+def invoke_text(invoked: CallResult) -> str:
     """Return an answer for people: its texts and other contents, or the structured result."""
     if not invoked.is_success:
         return ""  # a tool's message about its failure is an error, not data
@@ -221,7 +221,7 @@ async def _run(
     pairs: Mapping[str, str],
     how: Mapping[str, Any],
     output: Output,
-) -> Invoked:
+) -> CallResult:
     with output.progress(f"invoking {cut(one_line(tool), _LONGEST)}") as shown:
         async with gateway:
             snapshot = await gateway.snapshot()
@@ -232,7 +232,7 @@ async def _run(
             )
             found = snapshot.find(tool)
             if isinstance(found, Fault):
-                return Invoked("", faults=(found,))
+                return CallResult("", faults=(found,))
             schema = found.input_schema
             named = {name: parse_argument(schema, name, text) for name, text in pairs.items()}
             progress = _make_progress(shown)

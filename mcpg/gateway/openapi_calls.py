@@ -25,7 +25,7 @@ from mcpg.gateway.openapi_requests import HttpRequest, write_request
 from mcpg.net.addresses import TCHAR
 from mcpg.net.public import PrivateAddressError, public_only
 from mcpg.sources.client_config import named_secrets
-from mcpg.sources.live.requests import CallResult, redact
+from mcpg.sources.live.requests import CallResponse, redact
 from mcpg.sources.openapi import (
     ApiDocument,
     ApiOperation,
@@ -134,16 +134,16 @@ class OperationCaller:
 
     async def call(
         self, operation: ApiOperation, owner: FileSource, arguments: JsonObject
-    ) -> CallResult:
+    ) -> CallResponse:
         """Call an operation of *owner*, which has the base address and headers.
 
         Only a request that reads follows redirects, on the same host, and is repeated once if the
         connection was lost before the response. Raises `RefusedError` if the arguments cannot be
-        sent, and `CallError` if there is no result; a reported failure is a result.
+        sent, and `CallError` without a result; a reported failure is a result.
         """
         base = owner.base_url or operation.address
         if base is None:
-            raise _make_refusal("its document states no server with a host", _SET_ADDRESS)
+            raise _make_refusal("its document names no server with a host", _SET_ADDRESS)
         if owner.base_url is None and owner.headers_for not in (None, base):
             try:
                 is_same = _origin(httpx2.URL(base)) == _origin(httpx2.URL(owner.headers_for or ""))
@@ -235,7 +235,7 @@ def _make_refusal(message: str, remedy: str) -> RefusedError:
 
 async def _read_response(
     response: httpx2.Response, limits: Limits, owner: FileSource
-) -> CallResult:
+) -> CallResponse:
     if response.headers.get("content-encoding", "identity").casefold() not in ("", "identity"):
         message = "response is compressed, which was not requested"
         raise CallError(FaultCode.TOOL_FAILED, message)
@@ -264,14 +264,14 @@ async def _read_response(
     blob = base64.b64encode(data).decode("ascii")
     if shown := _MEDIA_BLOCKS.fullmatch(media):
         block: JsonObject = {"type": shown[1] or shown[2], "data": blob, "mimeType": media}
-        return CallResult((block,))
+        return CallResponse((block,))
     resource: JsonObject = {"uri": "answer:body", "mimeType": media, "blob": blob}
-    return CallResult(({"type": "resource", "resource": resource},))
+    return CallResponse(({"type": "resource", "resource": resource},))
 
 
 async def _make_failed_result(
     response: httpx2.Response, status: str, limits: Limits, owner: FileSource
-) -> CallResult:
+) -> CallResponse:
     secrets = secrets_of_source(owner)
     named = (*named_secrets(owner.headers, [owner.base_url or ""]), *owner.secrets)
     data, is_whole = await _read_bytes(response, min(_MAX_FAILURE, limits.result_bytes))
@@ -327,5 +327,7 @@ def _parse_body(text: str, kind: str) -> JsonValue:
     return found[0] if len(found) == 1 else None
 
 
-def _text_result(text: str, structured: JsonValue = None, *, is_error: bool = False) -> CallResult:
-    return CallResult(({"type": "text", "text": text},), structured, is_error)
+def _text_result(
+    text: str, structured: JsonValue = None, *, is_error: bool = False
+) -> CallResponse:
+    return CallResponse(({"type": "text", "text": text},), structured, is_error)

@@ -174,7 +174,7 @@ class _RequestWriter:
             except _StyleError as fault:
                 raise _make_argument_refusal(name, str(fault)) from None
             if has_control(text):
-                raise _make_argument_refusal(name, "holds a control character")
+                raise _make_argument_refusal(name, "contains a control character")
             yield key, text
 
     def body(self) -> tuple[bytes | None, tuple[Part, ...], str]:
@@ -233,10 +233,10 @@ class _RequestWriter:
         except _StyleError as fault:
             raise _make_argument_refusal(name, str(fault)) from None
         if not text:
-            raise _make_argument_refusal(name, "is empty, where it is a part of the path")
+            raise _make_argument_refusal(name, "is empty, but a part of the path")
         for decoded in _decode_repeatedly(text):
             if _CONTROL.search(decoded):
-                raise _make_argument_refusal(name, "holds a control character")
+                raise _make_argument_refusal(name, "contains a control character")
             if _leads_out(decoded):
                 raise _make_argument_refusal(name, "leads out of the path that it is a part of")
         return text
@@ -298,7 +298,7 @@ def _decode_base64(value: JsonValue) -> tuple[bytes, str]:
 
 def _check_media(media: str) -> str:
     if not _MEDIA.fullmatch(media.strip()):
-        raise CallError(FaultCode.NOT_INVOKABLE, "its document states no valid media type")
+        raise CallError(FaultCode.NOT_INVOKABLE, "its document names no valid media type")
     return media.strip()
 
 
@@ -400,7 +400,7 @@ def _render_scalar(value: JsonValue) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, list | dict):
-        raise _StyleError("holds a list or an object where only a plain value can be written")
+        raise _StyleError("is a list or an object, but only plain values are possible")
     if isinstance(value, float) and value.is_integer() and abs(value) < _EXACT:
         return str(int(value))
     return "" if value is None else json.dumps(value)

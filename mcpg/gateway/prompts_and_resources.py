@@ -404,7 +404,7 @@ class Primitives:
             more = f"{len(known.faults) - _MOST_FAULTS:,} more skills are left out"
             yield warning(Code.SKILL_LEFT_OUT, more, source.id)
         for uri in [*known.changed][:_MOST_FAULTS]:
-            message = f"the file {ascii(uri)[:_SHOWN]} differs from what its skill states of it"
+            message = f"the file {ascii(uri)[:_SHOWN]} differs from the entry in its skill"
             yield warning(Code.SKILL_DIGEST_MISMATCH, message, source.id)
 
     async def prompt(self, name: str, params: JsonObject, progress: Progress | None) -> JsonObject:

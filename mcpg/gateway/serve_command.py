@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from mcpg.gateway.views import View
 
 EXAMPLES = """\
-mcpg serve mcp.json                # one server in place of those of a client's configuration
+mcpg serve mcp.json                # one server instead of a client's configuration
 mcpg serve mcp.json --expose on-demand # the tools that a search finds are listed
 mcpg serve mcp.json --http 8080
 mcpg serve mcp.json --reviewed graph.mdld --on-change hide   # only tools that were reviewed
@@ -222,7 +222,7 @@ def register(app: typer.Typer) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServeOptions:
-    """What is served, to whom, and within which limits."""
+    """Options of `mcpg serve`."""
 
     sources: Sources = None
     bundle: Bundle = None
@@ -253,7 +253,7 @@ class ServeOptions:
     fusion: options.Fusion = None
     embed_with: options.EmbedWith = None
     candidates: options.CandidateSource = None
-    normalize: options.Normalize = None
+    rewrite: options.Rewrite = None
     lexicon: options.Lexicon = None
 
 
@@ -263,7 +263,7 @@ _SETTINGS = (
     "fusion",
     "embed_with",
     "candidates",
-    "normalize",
+    "rewrite",
     "lexicon",
     "http",
     "allow_host",
@@ -326,10 +326,10 @@ SERVING_SETTINGS = {
 
 @dataclass(frozen=True, slots=True)
 class ListenAddress:
-    """Where the server is reached over HTTP, `[HOST:]PORT`, as *place* says.
+    """Where the server is reached over HTTP, `[HOST:]PORT`, as set in *place*.
 
     Attributes:
-        given: What is set of `hosts`, `requests` and `sessions`, as `AccessRules` and
+        given: The set values of `hosts`, `requests` and `sessions`, as `AccessRules` and
             `HttpOptions` have them.
         tokens: Bearer tokens by the view of each; see `AccessRules.tokens`.
     """
@@ -341,7 +341,7 @@ class ListenAddress:
 
 
 def find_given(settings: Settings, names: Mapping[str, str]) -> dict[str, Any]:
-    """Return the values of those of *names* that are set, so that else the usual ones hold."""
+    """Return the values of those *names* that are set; others have their defaults."""
     found = {to: settings.find(name) for to, name in names.items()}
     return {to: one.value for to, one in found.items() if one is not None}
 
@@ -351,7 +351,7 @@ def find_address(
 ) -> ListenAddress | None:
     """Return where the server is reached by *settings*, `None` for standard input and output.
 
-    *views* may have tokens of their own. It is an error if the command line, where it *is_stdio*,
+    *views* may have tokens of their own. It is an error if the command line, if it *is_stdio*,
     asks for both.
     """
     found = settings.find("serve.http")
@@ -374,7 +374,7 @@ def serve_gateway(
     output: Output,
     views: Mapping[str, View] | None = None,
 ) -> int:
-    """Serve until the client leaves, or the process is told to end.
+    """Serve until the client leaves, or the process receives a signal to end.
 
     Over HTTP, requests may name some of the *views*.
     """
@@ -397,10 +397,10 @@ def serve_gateway(
         message = "standard output belongs to the protocol"
         raise UsageError(message, place="--record-calls", remedy="name a file")
     tokens = address.tokens if address is not None else {}
-    # Without a view or tokens for views alone, the whole gateway is served.
+    # Without a view or tokens only for views, the whole gateway is served.
     served = [view] if view else [views[name] for name in tokens if "" not in tokens]
     gateway = make_gateway(wanted, settings, reserved=reserved, record_calls=recorded, views=served)
-    if not output.debug:  # libraries may log what was asked, or what is secret
+    if not output.debug:  # libraries may log requests or secrets
         logging.getLogger().addHandler(logging.NullHandler())
     if http is None and is_terminal(sys.stdin):
         output.note("a client speaks here, over standard input; --http serves at an address")
@@ -412,7 +412,7 @@ def make_http(address: ListenAddress) -> HttpOptions:
     """Return how the server is reached over HTTP.
 
     Raises:
-        UsageError: It is no address, or it would be open to others without protection.
+        UsageError: It is not an address, or it would be open to others without protection.
     """
     from mcpg.gateway.serve.http import AccessRules, HttpOptions  # noqa: PLC0415 - an extra
 
@@ -446,7 +446,7 @@ def _make_serving_options(
     asked: dict[str, Any] = {
         "strategy": strategy,
         "fusion": find_fusion(settings, strategy),
-        "normalize": ServiceFactory(settings).is_normalizing,
+        "rewrite": ServiceFactory(settings).is_rewriting,
         "lexicon": uses_lexicon(settings),
     }
     reported: set[Diagnostic] = set()
@@ -510,7 +510,7 @@ async def _run(
 
 
 def _wait_for_threads(output: Output) -> int:
-    """End, also where a thread is still at work that nobody waits for."""
+    """End, even if a thread still runs."""
     threads = set(threading.enumerate()) - {threading.current_thread()}
     others = [one for one in threads if not one.daemon]
     for one in others:

@@ -18,11 +18,12 @@ from mcp.shared.exceptions import MCPError
 
 from mcpg.errors import Code, Diagnostic, UsageError, error
 from mcpg.gateway.calls import CallError, FaultCode, Limits
-from mcpg.sources.client_config import HttpServer, Live, Server, StdioServer
+from mcpg.sources.client_config import HttpServer, Server, ServerAccess, StdioServer
 from mcpg.sources.live.client import AUTO, LEGACY, ServerTools, keep_listing, read_listing
 from mcpg.sources.live.connection import PING_SECONDS, ROOTS_CHANGED, ServerConnection
+from mcpg.sources.live.programs import MAX_OPENING, ProcessGroups
 from mcpg.sources.live.requests import (
-    CallResult,
+    CallResponse,
     FailureKind,
     Host,
     MessageOrigin,
@@ -35,7 +36,7 @@ from mcpg.sources.live.requests import (
     current_session,
 )
 from mcpg.sources.live.server_requests import ROOTS
-from mcpg.sources.live.transports import MAX_OPENING, ProcessGroups, sdk_muted
+from mcpg.sources.live.transports import sdk_muted
 from mcpg.sources.model import SourceBatch
 from mcpg.sources.registry import SessionScope, decide_scope
 from mcpg.text.json_values import JsonObject
@@ -151,7 +152,7 @@ class ServerState:
 _T = TypeVar("_T")
 
 _SHORTEST_TTL = 60.0
-"""Seconds for which a list of tools is valid, whatever its server states."""
+"""Seconds for which a list of tools is valid, for any server."""
 
 _TICKS = 4
 """Checks for due lists in the shortest time of a list."""
@@ -207,7 +208,7 @@ class Sessions:
 
     def __init__(
         self,
-        live: Live,
+        live: ServerAccess,
         changed: Callable[[Server], object] = lambda _: None,
         is_wanted: Callable[[Server], bool] = lambda _: True,
         *,
@@ -312,14 +313,14 @@ class Sessions:
         progress: Progress | None = None,
         meta: JsonObject | None = None,
         params: JsonObject | None = None,
-    ) -> CallResult:
+    ) -> CallResponse:
         """Call a tool by the server's *name* of it; the server receives a cancellation.
 
         The *timeout* includes the opening of the connection, and *progress*, which receives the
         server's reports, renews it. The request has *meta* as its `_meta`, and further *params*.
 
         Raises:
-            CallError: There is no result; a reported failure of the tool is a result.
+            CallError: The call has no result; a reported failure of the tool is a result.
             UsageError: The context was not entered.
         """
         given: JsonObject = {**(params or {}), "name": name, "arguments": arguments}

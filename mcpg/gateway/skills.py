@@ -33,7 +33,7 @@ DIRECTORY_READ = "directoryRead"
 """The setting of a server that reads directories."""
 
 DYNAMIC = "dynamic"
-"""What an entry has in place of files if their content is generated."""
+"""The `resources` of an entry with generated content."""
 
 MARKDOWN = "text/markdown"
 """The media type of `SKILL.md`."""
@@ -103,7 +103,7 @@ def _check_front_matter(front: JsonValue, name: str) -> None:
     if not isinstance(front, dict) or front.get("name") != name:
         raise ValueError("its front matter does not have the name in its address")
     if repair_surrogates(front, "", []) != front or not _is_finite(front):
-        raise ValueError("its front matter has text or numbers that JSON cannot hold")
+        raise ValueError("its front matter has text or numbers that JSON cannot represent")
     size = len(json.dumps(front, ensure_ascii=False).encode())
     if size > _FRONT_MATTER:
         raise ValueError(f"its front matter has {size:,} bytes, more than {_FRONT_MATTER:,}")

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from inspect import isawaitable
 from itertools import islice
-from typing import TypeVar
 
 import anyio
 import anyio.to_thread
@@ -22,7 +21,7 @@ from mcpg.engine.loading import with_graphs_read
 from mcpg.errors import Code, Diagnostic, McpgError, UsageError, error
 from mcpg.gateway.calls import Fault, FaultCode
 from mcpg.gateway.index_build import BuiltIndex, IndexSpec, build, build_view, open_existing
-from mcpg.gateway.registry import GENERATED, FileGraph, SourceReading, SourceRegistry
+from mcpg.gateway.registry import GENERATED, ReviewedDocuments, SourceReading, SourceRegistry
 from mcpg.gateway.views import View, name_server
 from mcpg.search.observer import GuardedObserver
 from mcpg.search.telemetry import build_facts
@@ -32,10 +31,9 @@ from mcpg.sources.live.client import find_kept_listing
 from mcpg.sources.model import SourceBatch
 from mcpg.sources.python import read_functions
 from mcpg.sources.registry import FileSource, FunctionSource, ServerSource, Source, runs_tools
-from mcpg.values import format_count
+from mcpg.values import Answer, format_count
 
 ListTools = Callable[[Server, float | None], Awaitable[SourceBatch]]
-Answer = TypeVar("Answer")
 
 OnIndex = Callable[[], Awaitable[None] | None]
 """Called after each new index, and awaited if it is asynchronous."""
@@ -162,7 +160,7 @@ class Snapshot:
 def _make_hidden_fault(tool: Tool) -> Fault:
     name, source_id = tool.name[:_SHOWN], tool.source_id[:_SHOWN]
     message = (
-        f"the tool {name!r} of {source_id!r} is hidden: what its source states was not reviewed"
+        f"the tool {name!r} of {source_id!r} is hidden: its source's definition was not reviewed"
     )
     remedy = "the operator can review it, build the bundle again, and restart the gateway"
     return Fault(FaultCode.NOT_FOUND, message, remedy)
@@ -190,7 +188,7 @@ def read_early(sources: Iterable[Source], plan: IndexSpec, folder: str) -> list[
     The tools of a server come from the graph, or else from its last list in *folder*.
     """
     stated: tuple[Tool, ...] = ()
-    if isinstance(plan.graph, FileGraph):
+    if isinstance(plan.graph, ReviewedDocuments):
         with suppress(McpgError):  # the build reports it
             stated = plan.load(plan.graph.path).catalog.tools
     readings: list[SourceReading] = []

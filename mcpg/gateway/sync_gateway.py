@@ -8,7 +8,7 @@ from collections.abc import Callable, Coroutine, Iterable
 from contextlib import ExitStack, suppress
 from functools import update_wrapper, wraps
 from types import TracebackType
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack
+from typing import Any, Concatenate, Self, Unpack
 
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
@@ -23,10 +23,7 @@ from mcpg.gateway.gateway import (
 )
 from mcpg.gateway.snapshots import OnIndex
 from mcpg.sources.registry import Source, SourceLike
-from mcpg.values import format_count
-
-Answer = TypeVar("Answer")
-Given = ParamSpec("Given")
+from mcpg.values import Answer, Given, format_count
 
 
 def _blocking(

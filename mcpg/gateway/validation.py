@@ -505,7 +505,7 @@ def as_json(arguments: Mapping[str, JsonValue]) -> JsonObject | Fault:
         try:
             json.dumps([name, value], ensure_ascii=False).encode()
         except UnicodeEncodeError:  # a lone surrogate, which no message can carry
-            return _fault([name], f"{_label([name])} holds half a character")
+            return _fault([name], f"{_label([name])} contains half a character")
     return plain
 
 

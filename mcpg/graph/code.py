@@ -12,10 +12,10 @@ from mcpg.graph import terms as v
 from mcpg.graph.terms import RdfLiteral, Triple, node_iri, part_iri, plain
 
 PREDICATES = {
-    CodeEdgeKind.CALLS: v.MCPG_CALLS,
-    CodeEdgeKind.IMPORTS: v.MCPG_IMPORTS,
-    CodeEdgeKind.INHERITS: v.MCPG_INHERITS,
-    CodeEdgeKind.REFERENCES: v.MCPG_REFERENCES,
+    CodeEdgeKind.CALLS: v.mcpg.calls,
+    CodeEdgeKind.IMPORTS: v.mcpg.imports,
+    CodeEdgeKind.INHERITS: v.mcpg.inherits,
+    CodeEdgeKind.REFERENCES: v.mcpg.references,
 }
 """The predicate of each kind of edge of source code."""
 
@@ -33,9 +33,9 @@ def file_triples(node: str, file: CodeFile) -> Iterator[Triple]:
     Guessed edges are left out.
     """
     for predicate, text in (
-        (v.MCPG_LANGUAGE, file.language),
-        (v.MCPG_REPOSITORY, file.repository),
-        (v.MCPG_BRANCH, file.branch),
+        (v.mcpg.language, file.language),
+        (v.mcpg.repository, file.repository),
+        (v.mcpg.branch, file.branch),
     ):
         if text:
             yield node, predicate, plain(text)
@@ -49,16 +49,16 @@ def file_triples(node: str, file: CodeFile) -> Iterator[Triple]:
     yield from _relations(node, file, members[""], edges[""])
     for one in file.symbols:
         own = _target_iri(file, file.symbol_id(one))
-        yield own, v.RDF_TYPE, v.MCPG_SYMBOL
-        yield own, v.SCHEMA_NAME, plain(one.plain_name)
-        yield own, v.MCPG_SYMBOL_KIND, plain(one.kind.value)
-        yield own, v.MCPG_DEFINED_IN, node
-        yield own, v.MCPG_FIRST_LINE, RdfLiteral(str(one.first_line), v.XSD_INTEGER)
-        yield own, v.MCPG_LAST_LINE, RdfLiteral(str(one.last_line), v.XSD_INTEGER)
+        yield own, v.rdf.type, v.mcpg.Symbol
+        yield own, v.schema.name, plain(one.plain_name)
+        yield own, v.mcpg.symbolKind, plain(one.kind.value)
+        yield own, v.mcpg.definedIn, node
+        yield own, v.mcpg.firstLine, RdfLiteral(str(one.first_line), v.xsd.integer)
+        yield own, v.mcpg.lastLine, RdfLiteral(str(one.last_line), v.xsd.integer)
         if one.documentation:
-            yield own, v.SCHEMA_DESCRIPTION, plain(one.documentation)
+            yield own, v.schema.description, plain(one.documentation)
         if one.signature:
-            yield own, v.MCPG_SIGNATURE, plain(one.signature)
+            yield own, v.mcpg.signature, plain(one.signature)
         yield from _relations(own, file, members[one.name], edges[one.name])
 
 
@@ -67,9 +67,9 @@ def _relations(
 ) -> Iterator[Triple]:
     """Yield the definitions of a symbol or file, and the edges that leave it, each once."""
     for name in members:
-        yield node, v.MCPG_DEFINES, _target_iri(file, f"{file.path}{SEPARATOR}{name}")
+        yield node, v.mcpg.defines, _target_iri(file, f"{file.path}{SEPARATOR}{name}")
     found = dict.fromkeys(
-        (v.MCPG_LIBRARY, plain(one.target))
+        (v.mcpg.library, plain(one.target))
         if one.is_external
         else (PREDICATES[one.kind], _target_iri(file, one.target))
         for one in edges

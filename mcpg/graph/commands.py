@@ -39,7 +39,7 @@ from mcpg.graph.schema import (
 )
 from mcpg.graph.terms import context_text, ontology_text
 from mcpg.graph.triples import distinct_documents, make_triples
-from mcpg.graph.validation import DEFAULT_TIMEOUT, ShaclFinding, Validation, validate_documents
+from mcpg.graph.validation import DEFAULT_TIMEOUT, ShaclResult, Validation, validate_documents
 from mcpg.plugins.registry import list_item_kinds
 from mcpg.show.blocks import Block, CodeSpan, Column, FactList, Inline, Section, Table, join_inlines
 from mcpg.show.json import diagnostics_json
@@ -138,24 +138,12 @@ def item_blocks(items: Counts) -> list[Block]:
 
 def stats_json(found: Statistics, items: Counts, diagnostics: Iterable[Diagnostic]) -> JsonObject:
     """Return the object that `graph stats` prints."""
+    names = {"kinds": "edges", "dangling": "danglingEdges", "densest": "densestGroups"}
+    sizes = {"count": len(found.components), "sizes": list(found.components)}
     return {
         "schema": "mcpg/graph-stats/1",
-        "tools": found.tools,
-        "sources": found.sources,
-        "groups": found.groups,
-        "things": found.things,
-        "pages": found.pages,
-        "edges": [to_json(edges) for edges in found.kinds],
-        "danglingEdges": found.dangling,
-        "degrees": {
-            "incoming": to_json(found.incoming),
-            "outgoing": to_json(found.outgoing),
-            "total": to_json(found.degree),
-        },
-        "components": {"count": len(found.components), "sizes": list(found.components)},
-        "orphans": list(found.orphans),
-        "hubs": [to_json(hub, {"tool": "toolId"}) for hub in found.hubs],
-        "densestGroups": [to_json(dense) for dense in found.densest],
+        **to_json(found, names | {"tool": "toolId"}),
+        "components": sizes,
         "items": {
             noun: {name: {**one} for name, one in counts.items()} for noun, counts in items.items()
         },
@@ -187,10 +175,9 @@ def stats_blocks(found: Statistics) -> list[Block]:
     ]
     if found.dangling:
         edges.append(("dangling", f"{found.dangling:,}", "to tools that are not here"))
-    spreads = {"incoming": found.incoming, "outgoing": found.outgoing, "both": found.degree}
     degrees = [
         (name, f"{one.smallest:,}", f"{one.median:g}", f"{one.mean:.2f}", f"{one.largest:,}")
-        for name, one in spreads.items()
+        for name, one in found.degrees.items()
     ]
     hubs = [(CodeSpan(one.tool), f"{one.incoming:,}", f"{one.outgoing:,}") for one in found.hubs]
     groups = [
@@ -306,14 +293,13 @@ def _merge_reports(
     for one in diagnostics:
         if one.code in _SHAPES_OF and one.place:
             reported[one.place, _SHAPES_OF[one.code]].append(one)
-    findings: list[ShaclFinding] = []
+    findings: list[ShaclResult] = []
     told: list[Diagnostic] = []
     for finding in found.findings:
-        same = reported[finding.place or "", finding.result.constraint]
+        same = reported[finding.place or "", finding.constraint]
         if same:
             told.append(same.pop(0))
-            result = replace(finding.result, message=told[-1].message)
-            findings.append(replace(finding, result=result))
+            findings.append(replace(finding, message=told[-1].message))
         else:
             findings.append(finding)
     merged = set(map(id, told))
@@ -328,12 +314,11 @@ def validation_text(found: Validation, output: Output) -> str:
     """Return a line for each finding, as compilers write them, and their counts."""
     lines = []
     for finding in found.findings:
-        result = finding.result
-        label = output.paint(result.severity, _STYLES[result.severity])
-        kind = f"[{one_line(result.constraint)}]" if result.constraint else ""
-        is_told = result.value and result.value != result.focus
-        value = f" ({one_line(result.value)})" if is_told else ""
-        where = one_line(finding.place or result.focus)
+        label = output.paint(finding.severity, _STYLES[finding.severity])
+        kind = f"[{one_line(finding.constraint)}]" if finding.constraint else ""
+        is_told = finding.value and finding.value != finding.focus
+        value = f" ({one_line(finding.value)})" if is_told else ""
+        where = one_line(finding.place or finding.focus)
         lines.append(f"{where}: {label}{kind}: {one_line(finding.message)}{value}")
     documents = f"{format_count(found.documents - found.pages, 'tool')}{and_pages(found.pages)}"
     triples = format_count(found.triples, "triple")
@@ -353,17 +338,8 @@ def validation_json(found: Validation, diagnostics: Iterable[Diagnostic]) -> Jso
         "violations": found.count("violation"),
         "warnings": found.count("warning"),
         "findings": [
-            {
-                "severity": finding.result.severity,
-                "message": finding.message,
-                "place": finding.place,
-                "focusNode": finding.result.focus,
-                "path": finding.result.path or None,
-                "value": finding.result.value or None,
-                "constraint": finding.result.constraint or None,
-                "shape": finding.result.shape or None,
-            }
-            for finding in found.findings
+            to_json(one, {"focus": "focusNode"}, nulls=("path", "value", "constraint", "shape"))
+            for one in found.findings
         ],
         "diagnostics": diagnostics_json(diagnostics),
     }
@@ -592,9 +568,7 @@ def export(
     """Write the graph of the tools, or a part of it, in a standard format."""
     chosen = format_for(target, form)
     if depth is not None and not around and query is None:
-        raise UsageError(
-            "there is no tool to begin with", place="--depth", remedy="add --around or --query"
-        )
+        raise UsageError("no tool to begin with", place="--depth", remedy="add --around or --query")
     if framed and chosen is not GraphFormat.JSON_LD:
         raise UsageError(
             f"the format {chosen} has no frames", place="--framed", remedy="add --format json-ld"

@@ -18,22 +18,9 @@ from xml.sax.saxutils import escape, quoteattr
 import pyoxigraph
 
 from mcpg.documents.model import ToolDocument
+from mcpg.graph import terms as v
 from mcpg.graph.schema import GROUP, PAGE, SYMBOL, THING, TOOL, Network, NetworkEdge, NetworkNode
-from mcpg.graph.terms import (
-    KB_MEMBER_OF,
-    KB_NEXT_STEP,
-    KB_RELATED_TO,
-    PREFIXES,
-    RDF_TYPE,
-    XSD_BOOLEAN,
-    XSD_DECIMAL,
-    XSD_INTEGER,
-    XSD_STRING,
-    RdfLiteral,
-    Triple,
-    abbreviate_iri,
-    context_text,
-)
+from mcpg.graph.terms import PREFIXES, RdfLiteral, Triple, abbreviate_iri, context_text
 from mcpg.graph.triples import Node as NodeObject
 from mcpg.graph.triples import framed_documents, make_triples, node_objects
 from mcpg.text.markup import NO_XML, escape_visibly, mermaid_label, quoted_dot
@@ -44,7 +31,7 @@ if TYPE_CHECKING:
 
 
 _SHAPES = {TOOL: "box", PAGE: "note", GROUP: "ellipse", SYMBOL: "component", THING: "hexagon"}
-_STYLES = {KB_RELATED_TO: "solid", KB_NEXT_STEP: "bold", KB_MEMBER_OF: "dotted"}
+_STYLES = {v.kb.relatedTo: "solid", v.kb.nextStep: "bold", v.kb.memberOf: "dotted"}
 
 
 def dot(network: Network) -> Iterator[str]:
@@ -126,7 +113,7 @@ _BRACKETS = {
     SYMBOL: ("[[", "]]"),
     THING: ("{{", "}}"),
 }
-_ARROWS = {KB_RELATED_TO: "-->", KB_NEXT_STEP: "==>", KB_MEMBER_OF: "-.->"}
+_ARROWS = {v.kb.relatedTo: "-->", v.kb.nextStep: "==>", v.kb.memberOf: "-.->"}
 
 
 def mermaid(network: Network) -> Iterator[str]:
@@ -145,7 +132,7 @@ def nquads(triples: Iterable[Triple]) -> Iterator[str]:
     for subject, predicate, value in triples:
         term = f"<{value}>"
         if isinstance(value, RdfLiteral):
-            kind = "" if value.datatype == XSD_STRING else f"^^<{value.datatype}>"
+            kind = "" if value.datatype == v.xsd.string else f"^^<{value.datatype}>"
             term = f"{_quote(value.text)}{f'@{value.language}' if value.language else kind}"
         yield f"<{subject}> <{predicate}> {term} .\n"
 
@@ -205,7 +192,7 @@ def _element(predicate: str, value: str | RdfLiteral) -> str:
         name, space = f"ns:{local[0]}", f" xmlns:ns={quoteattr(predicate[: local.start()])}"
     if not isinstance(value, RdfLiteral):
         return f"    <{name}{space} rdf:resource={quoteattr(value)}/>\n"
-    kind = "" if value.datatype == XSD_STRING else f" rdf:datatype={quoteattr(value.datatype)}"
+    kind = "" if value.datatype == v.xsd.string else f" rdf:datatype={quoteattr(value.datatype)}"
     if value.language:
         kind = f" xml:lang={quoteattr(value.language)}"
     text = escape(value.text)
@@ -234,7 +221,7 @@ def turtle(triples: Iterable[Triple]) -> Iterator[str]:
     for prefix, namespace in PREFIXES.items():
         yield f"@prefix {prefix}: <{namespace}> .\n"
     names = _TurtleNames()
-    verbs = _TurtleNames({RDF_TYPE: "a"})
+    verbs = _TurtleNames({v.rdf.type: "a"})
     for subject, group in groupby(triples, itemgetter(0)):
         facts = " ;\n    ".join(
             f"{verbs[predicate]} {', '.join([_turtle_term(one[2], names) for one in same])}"
@@ -259,9 +246,9 @@ def _abbreviate_iri(iri: str) -> str:
 
 # Literals that Turtle writes without quotes.
 _SHORT = {
-    XSD_BOOLEAN: re.compile(r"(?:true|false)\Z"),
-    XSD_DECIMAL: re.compile(r"[+-]?[0-9]*\.[0-9]+\Z"),
-    XSD_INTEGER: re.compile(r"[+-]?[0-9]+\Z"),
+    v.xsd.boolean: re.compile(r"(?:true|false)\Z"),
+    v.xsd.decimal: re.compile(r"[+-]?[0-9]*\.[0-9]+\Z"),
+    v.xsd.integer: re.compile(r"[+-]?[0-9]+\Z"),
 }
 
 
@@ -275,7 +262,7 @@ def _turtle_term(value: str | RdfLiteral, names: _TurtleNames) -> str:
     quoted = _quote(text)
     if language:
         return f"{quoted}@{language}"
-    return quoted if datatype == XSD_STRING else f"{quoted}^^{names[datatype]}"
+    return quoted if datatype == v.xsd.string else f"{quoted}^^{names[datatype]}"
 
 
 def build_graph(documents: Iterable[ToolDocument]) -> rdflib.Graph:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,6 +10,7 @@ from functools import cache, partial
 from itertools import chain
 from typing import Any, TypeAlias, TypeVar
 
+from mcpg.catalog.json_text import parse_json_documents
 from mcpg.catalog.model import Hints, SourceDocument, SourceKind, Tier, Tool, ToolExample
 from mcpg.documents.addresses import BASE, slug, tool_path, tool_uri
 from mcpg.documents.facts import infer_datatype, lexical_form
@@ -77,10 +77,7 @@ def from_jsonld(
 
     Nothing is fetched: *data*, text or parsed, may contain its context, refer to ours as
     `CONTEXT_IRI`, or refer to one in *contexts*, by IRI. *place* is what to call it in messages.
-
-    Raises:
-        DocumentError: It is not JSON or JSON-LD, it refers to a context that is not available, or
-            a tool in it is invalid.
+    What cannot be read, or needs a context that is not available, is a `DocumentError`.
     """
     try:
         found = (
@@ -104,7 +101,7 @@ _Gathered: TypeAlias = dict[str, dict[str, dict[str | RdfLiteral, None]]]
 MAX_PARTS = 256 * 1024 * 1024
 """The most characters of all examples, edges and sources of the tools of a graph."""
 
-_PARTS = (v.MCPG_HAS_SOURCE, v.MCPG_HAS_EXAMPLE, v.MCPG_HAS_RELATION)
+_PARTS = (v.mcpg.source, v.mcpg.example, v.mcpg.relation)
 _KINDS = {iri: kind for kind, iri in PREDICATES.items()}
 _ORDER = {kind: place for place, kind in enumerate(PREDICATES)}
 _NUMBERED = re.compile(r"example/(\d{1,9})\Z")
@@ -114,8 +111,7 @@ _TRUE = frozenset({"true", "1"})
 def by_subject(triples: Iterable[Triple], place: str) -> Statements:
     """Gather the *triples* of the graph *place* by subject and predicate, each once.
 
-    Raises:
-        SourceError: Tools share parts such that together they are far longer than the graph.
+    A `SourceError` is raised if tools share parts that are together far longer than the graph.
     """
     found = _collect_statements(triples)
     base = _find_base(found)
@@ -164,8 +160,8 @@ def _find_base(found: _Gathered) -> str | None:
     """
     bases: set[str] = set()
     for node, facts in found.items():
-        is_source = v.MCPG_SOURCE in facts.get(v.RDF_TYPE, ())
-        for name in facts.get(v.SCHEMA_NAME, ()) if is_source else ():
+        is_source = v.mcpg.Source in facts.get(v.rdf.type, ())
+        for name in facts.get(v.schema.name, ()) if is_source else ():
             usual = source_iri(name.text if isinstance(name, RdfLiteral) else name)
             own = f"source/{usual.removeprefix(SOURCES)}"
             is_own = node != usual and node.endswith(own)
@@ -178,10 +174,10 @@ def find_readers(statements: Statements, place: str) -> tuple[list[NodeReader], 
     """Return readers of the tools and of the documents of none, in the order of the graph."""
     tools, pages = [], []
     for node, facts in statements.items():
-        kinds = facts.get(v.RDF_TYPE, ())
-        if v.MCPG_TOOL in kinds:
+        kinds = facts.get(v.rdf.type, ())
+        if v.mcpg.Tool in kinds:
             tools.append(NodeReader(node, statements, f"{place}: {node}"))
-        elif v.KB_MARKDOWN_DOCUMENT in kinds:
+        elif v.kb.MarkdownDocument in kinds:
             pages.append(NodeReader(node, statements, f"{place}: {node}"))
     return tools, pages
 
@@ -203,39 +199,39 @@ class NodeReader:
     def tool(self) -> ToolDocument:
         """Read the document of the tool."""
         self._read_front_matter()
-        name = self._text(v.MCPG_TOOL_NAME) or self._text(v.SCHEMA_NAME)
+        name = self._text(v.mcpg.toolName) or self._text(v.schema.name)
         if not name:
             raise self._make_error("nothing names the tool", "give it a `toolName`")
-        source = next(iter(self._facts.get(v.MCPG_HAS_SOURCE, ())), "")
+        source = next(iter(self._facts.get(v.mcpg.source, ())), "")
         source_id = source.text if isinstance(source, RdfLiteral) else source.removeprefix(SOURCES)
         if source and isinstance(source, str):
             # Its IRI also contains the name.
-            stated = self._read_node(source)._text(v.SCHEMA_NAME)  # noqa: SLF001
+            stated = self._read_node(source)._text(v.schema.name)  # noqa: SLF001
             source_id = source_id if stated is None else stated
-        schema = self._json(v.MCPG_INPUT_SCHEMA)
+        schema = self._json(v.mcpg.inputSchema)
         members: JsonObject = {} if schema is None else {"input_schema": schema}
         tool = Tool(
-            id=self._text(v.MCPG_TOOL_ID) or "",
+            id=self._text(v.mcpg.toolId) or "",
             source_id=source_id,
             name=name,
-            title=self._text(v.MCPG_TITLE),
-            description=self._text(v.SCHEMA_DESCRIPTION) or "",
-            output_schema=self._json(v.MCPG_OUTPUT_SCHEMA),
-            annotations=self._json(v.MCPG_ANNOTATIONS) or {},
-            meta=self._json(v.MCPG_META) or {},
+            title=self._text(v.mcpg.title),
+            description=self._text(v.schema.description) or "",
+            output_schema=self._json(v.mcpg.outputSchema),
+            annotations=self._json(v.mcpg.annotations) or {},
+            meta=self._json(v.mcpg.meta) or {},
             hints=self._hints(),
-            source_kind=self._choice(SourceKind, v.MCPG_SOURCE_KIND) or SourceKind.LOCAL,
+            source_kind=self._choice(SourceKind, v.mcpg.sourceKind) or SourceKind.LOCAL,
             place=self.place,
             **members,  # type: ignore[arg-type]
         )
-        path = self._text(v.MCPG_PATH) or tool_path(tool.source_id, tool.name)
+        path = self._text(v.mcpg.path) or tool_path(tool.source_id, tool.name)
         return self._document(tool, path, tool_uri(tool.source_id, tool.name))
 
     def page(self) -> ToolDocument:
         """Read the document of no tool."""
         self._read_front_matter()
-        title = self._text(v.SCHEMA_NAME) or self._text(v.MCPG_PATH) or self.node
-        path = self._text(v.MCPG_PATH) or f"pages/{slug(title)}.md"
+        title = self._text(v.schema.name) or self._text(v.mcpg.path) or self.node
+        path = self._text(v.mcpg.path) or f"pages/{slug(title)}.md"
         # Links may name a page by its file.
         name = parse_stem(path) or title
         tool = Tool(
@@ -243,7 +239,7 @@ class NodeReader:
             source_id="",
             name=name,
             title=None if title == name else title,
-            description=self._text(v.SCHEMA_DESCRIPTION) or "",
+            description=self._text(v.schema.description) or "",
             hints=self._hints(),
             place=self.place,
         )
@@ -253,29 +249,29 @@ class NodeReader:
 
     def _read_front_matter(self) -> None:
         """Find out which statements about the node its front matter makes, beside the rest."""
-        further = self._json(v.MCPG_FRONT_MATTER)
+        further = self._json(v.mcpg.frontMatter)
         if further:
             bare = ToolDocument(
                 Tool("", "", self.node),
                 "",
                 self._uri(""),
                 further=further,
-                written=self._text(v.MCPG_FRONT_MATTER_TEXT) or "",
+                written=self._text(v.mcpg.frontMatterText) or "",
             )
             stated = gather_stated([bare])[node_iri(bare.uri)]
-            own = (v.MCPG_FRONT_MATTER, v.MCPG_FRONT_MATTER_TEXT)
+            own = (v.mcpg.frontMatter, v.mcpg.frontMatterText)
             self._stated = {key: None for key in stated if key[0] not in own}
 
     def _uri(self, standard: str) -> str:
         own = "" if self.node.startswith(ANONYMOUS) else document_uri(self.node)
-        return self._text(v.MCPG_STATED_URI) or own or standard
+        return self._text(v.mcpg.statedUri) or own or standard
 
     def _document(self, tool: Tool, path: str, standard: str) -> ToolDocument:
-        stated = list(self._texts(v.MCPG_STATED_GROUP))
+        stated = list(self._texts(v.mcpg.statedGroup))
         covered = set(map(node_iri, stated))
-        others = (group for group in self._nodes(v.KB_MEMBER_OF) if group not in covered)
+        others = (group for group in self._nodes(v.kb.memberOf) if group not in covered)
         uri, groups = self._uri(standard), (*stated, *others)
-        described = (self._read_node(one)._link() for one in self._parts(v.MCPG_HAS_RELATION))  # noqa: SLF001
+        described = (self._read_node(one)._link() for one in self._parts(v.mcpg.relation))  # noqa: SLF001
         links = {(link.kind, node_iri(link.target)): link for link in described if link}
         for predicate, kind in _KINDS.items():
             for target in self._nodes(predicate):
@@ -287,10 +283,10 @@ class NodeReader:
             uri=uri,
             groups=groups,
             links=tuple(sorted(links.values(), key=lambda link: _ORDER[link.kind])),
-            body=self._text(v.SCHEMA_ARTICLE_BODY) or "",
-            states_relations=self._flag(v.MCPG_STATES_RELATIONS) is not False,
-            further=self._json(v.MCPG_FRONT_MATTER) or {},
-            written=self._text(v.MCPG_FRONT_MATTER_TEXT) or "",
+            body=self._text(v.schema.articleBody) or "",
+            states_relations=self._flag(v.mcpg.statesRelations) is not False,
+            further=self._json(v.mcpg.frontMatter) or {},
+            written=self._text(v.mcpg.frontMatterText) or "",
         )
 
     def _hints(self) -> Hints:
@@ -298,14 +294,14 @@ class NodeReader:
         # Keywords from another producer, which has no other lists.
         own = {*lists["keywords"], *lists["tags"]}
         own |= {one.text for key, one in self._stated if isinstance(one, RdfLiteral)}
-        further = (text for text in self._texts(v.SCHEMA_KEYWORDS) if text not in own)
+        further = (text for text in self._texts(v.schema.keywords) if text not in own)
         lists["keywords"] = (*lists["keywords"], *further)
         # The number that the IRI of an example ends in is its place.
         parts = sorted(
-            self._parts(v.MCPG_HAS_EXAMPLE),
+            self._parts(v.mcpg.example),
             key=lambda one: int(found[1]) if (found := _NUMBERED.search(one)) else 0,
         )
-        asked = v.MCPG_INPUT, v.MCPG_OUTPUT, v.SCHEMA_DESCRIPTION
+        asked = v.mcpg.input, v.mcpg.output, v.schema.description
         texts = ([self._read_node(one)._text(key) for key in asked] for one in parts)  # noqa: SLF001
         examples = tuple(ToolExample(first or "", *rest) for first, *rest in texts)
         flags = {name: self._flag(predicate) for name, predicate in FLAGS.items()}
@@ -314,12 +310,12 @@ class NodeReader:
 
     def _link(self) -> Link | None:
         """Read a statement; `None` when it is about no edge between tools."""
-        kind = next(map(_KINDS.get, self._nodes(v.RDF_PREDICATE)), None)
-        stated = self._text(v.MCPG_STATED_TARGET)
-        target = stated or next(map(document_uri, self._nodes(v.RDF_OBJECT)), "")
+        kind = next(map(_KINDS.get, self._nodes(v.rdf.predicate)), None)
+        stated = self._text(v.mcpg.statedTarget)
+        target = stated or next(map(document_uri, self._nodes(v.rdf.object)), "")
         if kind is None or not target:
             return None
-        confidence = self._text(v.KB_CONFIDENCE) or "1"
+        confidence = self._text(v.kb.confidence) or "1"
         try:
             weight = float(confidence)
         except ValueError:
@@ -327,13 +323,13 @@ class NodeReader:
         if not 0 < weight <= 1:
             message = f"the confidence {confidence!r} of an edge is invalid"
             raise self._make_error(message, "use a number in (0, 1]")
-        reason = self._text(v.MCPG_REASON) or ""
-        origin = self._choice(EdgeOrigin, v.MCPG_ORIGIN) or EdgeOrigin.AUTHORED
-        mapping = self._json(v.MCPG_MAPPING)
+        reason = self._text(v.mcpg.reason) or ""
+        origin = self._choice(EdgeOrigin, v.mcpg.origin) or EdgeOrigin.AUTHORED
+        mapping = self._json(v.mcpg.mapping)
         fields, faults = read_mappings(mapping.get("fields") if mapping else [])
         if faults:
             raise self._make_error(f"the mapping of an edge has {faults[0]}", "correct the mapping")
-        coverage = self._choice(Coverage, v.MCPG_COVERAGE)
+        coverage = self._choice(Coverage, v.mcpg.coverage)
         return Link(kind, target, weight, reason, origin, fields, coverage)
 
     def _read_node(self, node: str) -> NodeReader:
@@ -352,7 +348,7 @@ class NodeReader:
         """
         found = [one for one in self._facts.get(predicate, ()) if isinstance(one, RdfLiteral)]
         for one in sorted(found, key=lambda one: bool(one.language)):
-            if one.datatype == v.XSD_STRING or (predicate, one) not in self._stated:
+            if one.datatype == v.xsd.string or (predicate, one) not in self._stated:
                 yield one.text
 
     def _text(self, predicate: str) -> str | None:
@@ -364,14 +360,17 @@ class NodeReader:
 
     def _json(self, predicate: str) -> JsonObject | None:
         stated = self._text(predicate)
+        if stated is None:
+            return None
+        name = v.terms()[predicate].name
         try:
-            value = None if stated is None else json.loads(stated, parse_float=read_float)
-        except (ValueError, RecursionError):
-            value = stated
-        if value is not None and not isinstance(value, dict):
-            name = v.terms()[predicate].name
+            values = parse_json_documents(stated, self.place, parse_float=read_float)
+        except SourceError as fault:
+            message = f"its `{name}` is not a JSON object: {fault.message}"
+            raise self._make_error(message, fault.remedy or "write an object") from fault
+        if len(values) > 1 or not isinstance(values[0], dict):
             raise self._make_error(f"its `{name}` is not a JSON object", "write an object")
-        return value
+        return values[0]
 
     def _choice(self, kind: type[Choice], predicate: str) -> Choice | None:
         stated = self._text(predicate)
@@ -386,15 +385,15 @@ class NodeReader:
 
 
 _TYPES, _PROPERTIES = "rdf_types", "rdf_properties"
-_THINGS = {v.SCHEMA_ABOUT: "about", v.SCHEMA_MENTIONS: "entity_hints", v.SCHEMA_AUTHOR: "author"}
-_DOCUMENTS = frozenset({v.MCPG_TOOL, v.KB_MARKDOWN_DOCUMENT})
-_NUMBERS = frozenset({v.XSD_DECIMAL, f"{v.XSD}integer", f"{v.XSD}double", f"{v.XSD}float"})
+_THINGS = {v.schema.about: "about", v.schema.mentions: "entity_hints", v.schema.author: "author"}
+_DOCUMENTS = frozenset({v.mcpg.Tool, v.kb.MarkdownDocument})
+_NUMBERS = frozenset({v.xsd.decimal, f"{v.XSD}integer", f"{v.XSD}double", f"{v.XSD}float"})
 _SHOWN, _LONGEST_LABEL = 160, 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class GraphDocuments:
-    """The content of a graph: the documents of its tools, then its pages, and what is left out."""
+    """The content of a graph: the documents of its tools, then its pages, and the omitted parts."""
 
     documents: tuple[ToolDocument, ...]
     diagnostics: tuple[Diagnostic, ...]
@@ -403,8 +402,7 @@ class GraphDocuments:
 def with_graphs_read(batch: SourceBatch) -> SourceBatch:
     """Return *batch* with the documents of its graphs instead of these.
 
-    Raises:
-        SourceError: A graph is broken or too large, or has neither tools nor pages.
+    A graph that is broken, too large, or without tools and pages is a `SourceError`.
     """
     if not batch.graphs:
         return batch
@@ -426,9 +424,6 @@ def read_graph(text: str, place: str) -> GraphDocuments:
     """Read the tools and pages of a graph in any format of RDF.
 
     The extension of *place*, its file, determines the format.
-
-    Raises:
-        SourceError: It is broken or too large, or has neither tools nor pages.
     """
     statements = by_subject(triples_in(text, detect_format(place, text), place), place)
     found: dict[str, ToolDocument] = {}
@@ -444,7 +439,7 @@ def read_graph(text: str, place: str) -> GraphDocuments:
         raise SourceError(
             "is a graph without a tool",
             place=place,
-            remedy=f"give each tool the class {v.MCPG_TOOL}, as `mcpg graph export` does",
+            remedy=f"give each tool the class {v.mcpg.Tool}, as `mcpg graph export` does",
         )
     kept, repeated = distinct_documents(found.values())
     whole = _add_front_matter(found, kept, statements)
@@ -494,7 +489,7 @@ def _with_front_matter(
     for predicate, value in said:
         if isinstance(value, str) and value.startswith(ANONYMOUS):
             continue
-        if predicate == v.RDF_TYPE and isinstance(value, str):
+        if predicate == v.rdf.type and isinstance(value, str):
             further.setdefault(_TYPES, []).append(shortened(value))
         elif (
             predicate in _THINGS
@@ -516,7 +511,7 @@ def _format_property(value: str | RdfLiteral, shortened: Callable[[str], str]) -
         return {"id": value}
     if value.language:
         return {"value": value.text, "lang": value.language}
-    if value.datatype == v.XSD_STRING:
+    if value.datatype == v.xsd.string:
         return value.text
     native = plain_value(value.text)
     if infer_datatype(native) == value.datatype and lexical_form(native) == value.text:
@@ -530,16 +525,16 @@ def _describe_thing(node: str, statements: Statements, described: set[str]) -> J
     It is empty if the thing has no name, or one too long to be repeated in every document.
     """
     facts = statements.get(node, {})
-    names = facts.get(v.SCHEMA_NAME, ())
+    names = facts.get(v.schema.name, ())
     label = next((one.text.strip() for one in names if isinstance(one, RdfLiteral)), "")
     if not 0 < len(label) <= _LONGEST_LABEL:
         return {}
     item: JsonObject = {"label": label, "id": node}
-    own = {v.SCHEMA_THING, v.SKOS_CONCEPT}
-    kinds = [one for one in facts.get(v.RDF_TYPE, ()) if isinstance(one, str) and one not in own]
+    own = {v.schema.Thing, v.skos.Concept}
+    kinds = [one for one in facts.get(v.rdf.type, ()) if isinstance(one, str) and one not in own]
     if kinds:
         item["type"] = kinds[0]
-    same = [one for one in facts.get(v.SCHEMA_SAME_AS, ()) if isinstance(one, str)]
+    same = [one for one in facts.get(v.schema.sameAs, ()) if isinstance(one, str)]
     if same and node not in described:
         item["sameAs"] = list(same)
     described.add(node)
@@ -557,7 +552,7 @@ def _report_left_out(
     missing = [
         (subject, predicate)
         for subject, facts in statements.items()
-        if subject in names or _DOCUMENTS.isdisjoint(facts.get(v.RDF_TYPE, ()))
+        if subject in names or _DOCUMENTS.isdisjoint(facts.get(v.rdf.type, ()))
         for predicate, values in facts.items()
         for value in values
         if _comparable(

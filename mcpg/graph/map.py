@@ -214,7 +214,7 @@ def map_data(network: Network) -> dict[str, Any]:
 def map_markup(network: Network) -> Markup:
     """Return the frame that the scripts fill: search, map, clusters, and the selection."""
     if not network.nodes:
-        return element("p", "There are no tools to draw.")
+        return element("p", "No tools to draw.")
     kinds = Counter(node.kind for node in network.nodes)
     drawing = element(
         "div",

@@ -19,7 +19,8 @@ import pyoxigraph
 
 from mcpg.catalog.json_text import parse_json_documents
 from mcpg.errors import SourceError
-from mcpg.graph.terms import CONTEXT_IRI, RDF_LANG_STRING, XSD_STRING, RdfLiteral, Triple, context
+from mcpg.graph import terms as v
+from mcpg.graph.terms import CONTEXT_IRI, RdfLiteral, Triple, context
 from mcpg.text.json_values import JsonObject, JsonValue
 from mcpg.text.library_errors import rdf_reason
 
@@ -90,10 +91,8 @@ def triples_in(
     """Return the triples of *text* in its order, also those of named graphs.
 
     Blank nodes are numbered in the order in which they come. *place* is what to call the text in
-    messages, and *contexts* the documents of contexts that JSON-LD may refer to, by IRI.
-
-    Raises:
-        SourceError: It is broken, or beyond a bound.
+    messages, and *contexts* the documents of contexts that JSON-LD may refer to, by IRI. A text
+    that is broken, or beyond a bound, is a `SourceError`.
     """
     if form is RdfFormat.JSON_LD:
         value, *more = parse_json_documents(text, place)
@@ -138,7 +137,7 @@ def _run_oxigraph(text: str, form: RdfFormat) -> Iterator[Triple]:
     for quad in pyoxigraph.parse(input=data, format=getattr(pyoxigraph.RdfFormat, form.name)):
         subject, value = _name_node(quad.subject, known), quad.object
         if isinstance(value, pyoxigraph.Literal):
-            datatype = RDF_LANG_STRING if value.language else value.datatype.value
+            datatype = v.rdf.langString if value.language else value.datatype.value
             datatype = known.setdefault(datatype, datatype)
             found: str | RdfLiteral = RdfLiteral(
                 value.value, datatype, (value.language or "").lower()
@@ -251,7 +250,7 @@ def _run_pyld(data: JsonValue, place: str) -> Iterator[Triple]:
             term: str | RdfLiteral = value["value"]
             if value["type"] == "literal":
                 language = value.get("language", "")
-                datatype = RDF_LANG_STRING if language else value.get("datatype", XSD_STRING)
+                datatype = v.rdf.langString if language else value.get("datatype", v.xsd.string)
                 term = RdfLiteral(value["value"], datatype, language.lower())
             found.append((triple["subject"]["value"], triple["predicate"]["value"], term))
     except faults as fault:

@@ -21,7 +21,7 @@ from mcpg.cli.settings import Settings
 from mcpg.cli.terminal import UNLIMITED, Screen, cut, either, one_line, standard_input
 from mcpg.documents.model import ToolDocument
 from mcpg.engine import Engine
-from mcpg.errors import Code, InputError, UsageError, warning
+from mcpg.errors import Code, InputError, Severity, UsageError, warning
 from mcpg.files import is_file, read_bytes
 from mcpg.graph.cache import DESCRIPTION, CachedGraph, GraphCache
 from mcpg.graph.schema import GraphSchema, schema_of_triples
@@ -140,6 +140,7 @@ def search(
     asked = {"include_disabled": include_disabled, "lexicon": uses_lexicon(settings)}
     searcher = _make_searcher(engine, request, output, timeout, asked, base)
     found = searcher.search(request)
+    has_failed = any(one.severity == Severity.ERROR for one in found.diagnostics)
     if form == "json":
         output.json(result_json(found, engine.diagnostics))
     else:
@@ -149,9 +150,11 @@ def search(
             output.text(text_of(result_blocks(found, explain=explain), output))
         else:
             write_listing(_list_matches(found), form, output)
-        if not found.matches:
+        if not (found.matches or has_failed):
             output.note("no match: try other words, or see the content in `mcpg graph schema`")
-    return ExitCode.DONE if found.matches else ExitCode.FINDINGS
+    if found.matches:
+        return ExitCode.DONE
+    return ExitCode.FAILED if has_failed else ExitCode.FINDINGS
 
 
 def _list_matches(found: GraphSearchResult) -> RecordListing:

@@ -14,7 +14,7 @@ from mcpg.documents.model import Link, ToolDocument
 from mcpg.graph import terms as v
 from mcpg.graph.search.model import DEFAULT_PROFILE, SearchProfile
 from mcpg.graph.sparql_worker import shorten_iri
-from mcpg.graph.terms import PREFIXES, RDF_TYPE, RdfLiteral, Triple, compact_iri, terms
+from mcpg.graph.terms import PREFIXES, RdfLiteral, Triple, compact_iri, terms
 from mcpg.graph.triples import make_triples
 from mcpg.relations.edges import EdgeKind, EdgeOrigin
 from mcpg.values import SHOWN_DECIMALS, to_json
@@ -23,22 +23,22 @@ TOOL, PAGE, GROUP, SYMBOL, THING = "tool", "page", "group", "symbol", "thing"
 """The kinds of nodes: a tool, a document of none, a group of tools, a symbol of source code, and
 other targets of edges."""
 
-LINKS = (v.KB_RELATED_TO, v.KB_NEXT_STEP, v.KB_MEMBER_OF)
+LINKS = (v.kb.relatedTo, v.kb.nextStep, v.kb.memberOf)
 """The predicates whose objects are nodes even if nothing else is known of them."""
 
 # The first class that a node has decides.
 _KINDS = {
-    v.MCPG_TOOL: TOOL,
-    v.KB_MARKDOWN_DOCUMENT: PAGE,
-    v.SCHEMA_DEFINED_TERM: GROUP,
-    v.MCPG_SYMBOL: SYMBOL,
+    v.mcpg.Tool: TOOL,
+    v.kb.MarkdownDocument: PAGE,
+    v.schema.DefinedTerm: GROUP,
+    v.mcpg.Symbol: SYMBOL,
 }
 # Statements about another node, or the vocabulary, are drawn in another way or not at all.
-_HIDDEN = {v.MCPG_PARAMETER, v.MCPG_EXAMPLE, v.MCPG_SECTION, v.MCPG_SOURCE, v.RDF_STATEMENT} | {
-    v.SKOS_CONCEPT_SCHEME
+_HIDDEN = {v.mcpg.Parameter, v.mcpg.Example, v.mcpg.Section, v.mcpg.Source, v.rdf.Statement} | {
+    v.skos.ConceptScheme
 }
-_STATEMENT_PARTS = (v.RDF_SUBJECT, v.RDF_PREDICATE, v.RDF_OBJECT)
-_NO_EDGES = {v.RDF_TYPE, v.PROV_DERIVED_FROM, v.SKOS_BROADER, v.MCPG_DEFINED_IN}
+_STATEMENT_PARTS = (v.rdf.subject, v.rdf.predicate, v.rdf.object)
+_NO_EDGES = {v.rdf.type, v.prov.wasDerivedFrom, v.skos.broader, v.mcpg.definedIn}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +46,9 @@ class NetworkNode:
     """One thing to draw.
 
     Attributes:
-        iri: Its IRI.
         kind: `TOOL`, `PAGE`, `GROUP`, `SYMBOL` or `THING`.
         label: Its name on the map: the tool's id, the name, or else the IRI.
         title: The name for people.
-        description: Its description, or "".
         source: The source of a tool, the folder of a source file or symbol, or "".
     """
 
@@ -121,7 +119,7 @@ def build_network(triples: Iterable[Triple]) -> Network:
     places = {iri: place for place, iri in enumerate(dict.fromkeys((*drawn, *targets)))}
     statements: dict[tuple[str, ...], _SubjectFacts] = {}
     for one in facts.values():
-        if v.RDF_STATEMENT in one.types:
+        if v.rdf.Statement in one.types:
             said = dict(one.references)
             statements[tuple(said.get(part, "") for part in _STATEMENT_PARTS)] = one
     return Network(
@@ -136,9 +134,9 @@ def _collect_facts(triples: Iterable[Triple]) -> dict[str, _SubjectFacts]:
         one = facts[subject]
         if isinstance(value, RdfLiteral):
             one.texts.setdefault(predicate, value.text)
-        elif predicate == v.RDF_TYPE:
+        elif predicate == v.rdf.type:
             one.types.append(value)
-        elif predicate not in _NO_EDGES or predicate == v.MCPG_DEFINED_IN:
+        elif predicate not in _NO_EDGES or predicate == v.mcpg.definedIn:
             one.references.append((predicate, value))
     return facts
 
@@ -146,24 +144,24 @@ def _collect_facts(triples: Iterable[Triple]) -> dict[str, _SubjectFacts]:
 def _make_node(iri: str, known: dict[str, _SubjectFacts]) -> NetworkNode:
     facts = known.get(iri) or _SubjectFacts()
     kind = next((kind for one, kind in _KINDS.items() if one in facts.types), THING)
-    source = known.get(dict(facts.references).get(v.MCPG_HAS_SOURCE, ""))
-    name = facts.texts.get(v.SCHEMA_NAME) or iri
+    source = known.get(dict(facts.references).get(v.mcpg.source, ""))
+    name = facts.texts.get(v.schema.name) or iri
     return NetworkNode(
         iri,
         kind,
-        facts.texts.get(v.MCPG_TOOL_ID) or name,
+        facts.texts.get(v.mcpg.toolId) or name,
         name,
-        facts.texts.get(v.SCHEMA_DESCRIPTION, ""),
-        source.texts.get(v.SCHEMA_NAME, "") if source else _find_folder(facts, known),
+        facts.texts.get(v.schema.description, ""),
+        source.texts.get(v.schema.name, "") if source else _find_folder(facts, known),
     )
 
 
 def _find_folder(facts: _SubjectFacts, known: dict[str, _SubjectFacts]) -> str:
     """Return the folder of a source file or symbol, "" for other things."""
-    page = known.get(dict(facts.references).get(v.MCPG_DEFINED_IN, "")) or facts
-    if v.MCPG_LANGUAGE not in page.texts:
+    page = known.get(dict(facts.references).get(v.mcpg.definedIn, "")) or facts
+    if v.mcpg.language not in page.texts:
         return ""
-    return page.texts.get(v.SCHEMA_NAME, "").rpartition("/")[0] or "."
+    return page.texts.get(v.schema.name, "").rpartition("/")[0] or "."
 
 
 def _make_edge(
@@ -173,7 +171,7 @@ def _make_edge(
     term = terms().get(predicate)
     texts = stated.texts if stated else {}
     try:
-        weight = float(texts.get(v.KB_CONFIDENCE, ""))
+        weight = float(texts.get(v.kb.confidence, ""))
     except ValueError:
         weight = 1.0
     return NetworkEdge(
@@ -183,8 +181,8 @@ def _make_edge(
         predicate,
         # An author may write an invalid value.
         weight if 0 < weight <= 1 else 1.0,
-        texts.get(v.MCPG_REASON, ""),
-        texts.get(v.MCPG_ORIGIN, "authored"),
+        texts.get(v.mcpg.reason, ""),
+        texts.get(v.mcpg.origin, "authored"),
     )
 
 
@@ -245,7 +243,7 @@ class Statistics:
         pages: How many documents are of no tool.
         kinds: The edges of each kind from tools and pages, related first.
         dangling: How many of them reach neither a tool nor a page of the graph.
-        incoming: How many edges reach a tool; *outgoing* those that leave it, *degree* both.
+        degrees: How many edges reach a tool (incoming), leave it (outgoing), and both (total).
         components: Sizes of the parts that no edge joins with another, largest first; tools
             without an edge are parts of their own.
         orphans: Ids of the tools without an edge to or from another, sorted.
@@ -260,9 +258,7 @@ class Statistics:
     pages: int
     kinds: tuple[EdgeStatistics, ...]
     dangling: int
-    incoming: Spread
-    outgoing: Spread
-    degree: Spread
+    degrees: Mapping[str, Spread]
     components: tuple[int, ...]
     orphans: tuple[str, ...]
     hubs: tuple[Hub, ...]
@@ -308,9 +304,10 @@ def compute_statistics(
         pages=len(pages),
         kinds=tuple(_count_edges(kind, links) for kind in EdgeKind),
         dangling=sum(link.target not in known for link in links),
-        incoming=measure_spread(incoming),
-        outgoing=measure_spread(outgoing),
-        degree=measure_spread(degree),
+        degrees={
+            name: measure_spread(values)
+            for name, values in (("incoming", incoming), ("outgoing", outgoing), ("total", degree))
+        },
         components=component_sizes(len(ids), joined),
         orphans=tuple(tool for number, tool in enumerate(ids) if not degree[number]),
         hubs=tuple(
@@ -427,7 +424,6 @@ class PredicateUse:
     """A predicate.
 
     Attributes:
-        count: How many triples have it.
         subjects: IRIs of the classes of its subjects, the most frequent first.
         objects: IRIs of the classes or datatypes of its objects, most frequent first; `NODE` for
             a node without a class.
@@ -507,7 +503,7 @@ def schema_of_triples(
     types: dict[str, list[str]] = defaultdict(list)
     instances: dict[str, list[str]] = defaultdict(list)
     for subject, predicate, value in triples:
-        if predicate == RDF_TYPE and not isinstance(value, RdfLiteral):
+        if predicate == v.rdf.type and not isinstance(value, RdfLiteral):
             types[subject].append(value)
     for node, classes in types.items():
         for one in classes:

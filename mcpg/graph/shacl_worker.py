@@ -90,7 +90,7 @@ Check: TypeAlias = Callable[[Facts, Sequence[Value]], bool]
 """From the facts of a focus node, and its values, to whether it surely conforms."""
 
 _TARGETS = (SH.targetNode, SH.targetClass, SH.targetSubjectsOf, SH.targetObjectsOf)
-# Predicates that neither constrain nor are a parameter of a constraint.
+# Predicates without constraints, and not a parameter of any.
 _SILENT = {
     *_TARGETS,
     *(SH[name] for name in ("message", "severity", "name", "description", "order", "group")),

@@ -76,8 +76,7 @@ class FederationProxy:
     def get_proxy_address(self, endpoint: str) -> str:
         """Return the address behind which this proxy asks *endpoint*.
 
-        Raises:
-            EndpointBlockedError: It is not on the list.
+        One that is not on the list is an `EndpointBlockedError`.
         """
         if endpoint not in self.allowed:
             raise EndpointBlockedError(
@@ -145,8 +144,7 @@ class FederationProxy:
 def check_endpoint(address: str) -> str:
     """Return *address* if an endpoint may be there: with https, or with http on this machine.
 
-    Raises:
-        EndpointInvalidError: It may not.
+    Others are an `EndpointInvalidError`.
     """
     parts = split_address(address) or urlsplit("")
     host = parts.hostname or ""
@@ -323,9 +321,6 @@ class SparqlEndpoint:
 
         Nothing is started yet. *services* are addresses of endpoints that `SERVICE` may ask, each
         as queries write it.
-
-        Raises:
-            UsageError: An address of *services* is invalid, or is neither safe nor local.
         """
         # Kept, for a process that was ended is followed by another.
         if isinstance(documents, CachedGraph):
@@ -363,9 +358,8 @@ class SparqlEndpoint:
     def query(self, text: str) -> SparqlAnswer:
         """Answer the query *text*: `SELECT`, `ASK`, `CONSTRUCT` or `DESCRIBE`.
 
-        Raises:
-            UsageError: It is an update, or asks an endpoint that it may not ask.
-            InputError: It is not SPARQL, or cannot be answered within the limits.
+        An update, and an endpoint that may not be asked, is a `UsageError`; a query that is not
+        SPARQL, or exceeds the limits, an `InputError`.
         """
         if len(text) > LONGEST:
             message = f"the query has more than {LONGEST:,} characters"

@@ -14,7 +14,8 @@ from typing import Any
 
 import pyoxigraph
 
-from mcpg.graph.terms import PREFIXES, XSD_STRING, abbreviate_iri
+from mcpg.graph import terms as v
+from mcpg.graph.terms import PREFIXES, abbreviate_iri
 from mcpg.graph.worker import bound_memory, memory_taken
 from mcpg.text.json_values import JsonObject
 from mcpg.text.safeyaml import UNSAFE, turtle_form
@@ -187,6 +188,6 @@ def term_json(term: Any) -> dict[str, Any]:
     written: dict[str, Any] = {"type": "literal", "value": term.value}
     if term.language:
         written["xml:lang"] = term.language
-    elif term.datatype.value != XSD_STRING:
+    elif term.datatype.value != v.xsd.string:
         written["datatype"] = term.datatype.value
     return written

@@ -31,117 +31,45 @@ OWL, PROV, SCHEMA = PREFIXES["owl"], PREFIXES["prov"], PREFIXES["schema"]
 RDF, RDFS = PREFIXES["rdf"], PREFIXES["rdfs"]
 SKOS, XSD = PREFIXES["skos"], PREFIXES["xsd"]
 
-RDF_TYPE = f"{RDF}type"
-RDF_STATEMENT = f"{RDF}Statement"
-RDF_SUBJECT = f"{RDF}subject"
-RDF_PREDICATE = f"{RDF}predicate"
-RDF_OBJECT = f"{RDF}object"
-RDF_JSON = f"{RDF}JSON"
-RDF_LANG_STRING = f"{RDF}langString"
 
-XSD_STRING = f"{XSD}string"
-XSD_BOOLEAN = f"{XSD}boolean"
-XSD_DATE = f"{XSD}date"
-XSD_DECIMAL = f"{XSD}decimal"
-XSD_DOUBLE = f"{XSD}double"
-XSD_INTEGER = f"{XSD}integer"
+class Vocabulary:
+    """Names in a namespace, as attributes: `mcpg.toolId` is the IRI of `mcpg:toolId`."""
 
-SCHEMA_ABOUT = f"{SCHEMA}about"
-SCHEMA_ALTERNATE_NAME = f"{SCHEMA}alternateName"
-SCHEMA_ARTICLE = f"{SCHEMA}Article"
-SCHEMA_ARTICLE_BODY = f"{SCHEMA}articleBody"
-SCHEMA_AUTHOR = f"{SCHEMA}author"
-SCHEMA_CREATIVE_WORK = f"{SCHEMA}CreativeWork"
-SCHEMA_DATE_MODIFIED = f"{SCHEMA}dateModified"
-SCHEMA_DATE_PUBLISHED = f"{SCHEMA}datePublished"
-SCHEMA_DEFINED_TERM = f"{SCHEMA}DefinedTerm"
-SCHEMA_DESCRIPTION = f"{SCHEMA}description"
-SCHEMA_HAS_PART = f"{SCHEMA}hasPart"
-SCHEMA_KEYWORDS = f"{SCHEMA}keywords"
-SCHEMA_MENTIONS = f"{SCHEMA}mentions"
-SCHEMA_NAME = f"{SCHEMA}name"
-SCHEMA_POSITION = f"{SCHEMA}position"
-SCHEMA_SAME_AS = f"{SCHEMA}sameAs"
-SCHEMA_THING = f"{SCHEMA}Thing"
-SCHEMA_VALUE_REQUIRED = f"{SCHEMA}valueRequired"
+    def __init__(self, prefix: str, names: str) -> None:
+        vars(self).update((name, f"{PREFIXES[prefix]}{name}") for name in names.split())
 
-SKOS_BROADER = f"{SKOS}broader"
-SKOS_CONCEPT = f"{SKOS}Concept"
-SKOS_CONCEPT_SCHEME = f"{SKOS}ConceptScheme"
-SKOS_HAS_TOP_CONCEPT = f"{SKOS}hasTopConcept"
-SKOS_IN_SCHEME = f"{SKOS}inScheme"
-SKOS_PREF_LABEL = f"{SKOS}prefLabel"
-SKOS_TOP_CONCEPT_OF = f"{SKOS}topConceptOf"
+    def __getattr__(self, name: str) -> str:
+        raise AttributeError(name)
 
-PROV_DERIVED_FROM = f"{PROV}wasDerivedFrom"
 
-KB_CONFIDENCE = f"{KB}confidence"
-KB_ENTRY_TYPE = f"{KB}entryType"
-KB_MARKDOWN_DOCUMENT = f"{KB}MarkdownDocument"
-KB_MEMBER_OF = f"{KB}memberOf"
-KB_NEXT_STEP = f"{KB}nextStep"
-KB_RELATED_TO = f"{KB}relatedTo"
-KB_SOURCE_PROJECT = f"{KB}sourceProject"
-
-MCPG_ALLOWED_VALUE = f"{MCPG}allowedValue"
-MCPG_ANNOTATIONS = f"{MCPG}annotations"
-MCPG_BRANCH = f"{MCPG}branch"
-MCPG_CALLS = f"{MCPG}calls"
-MCPG_CATEGORY = f"{MCPG}category"
-MCPG_COST_TIER = f"{MCPG}costTier"
-MCPG_COVERAGE = f"{MCPG}coverage"
-MCPG_DATA_SOURCE = f"{MCPG}dataSource"
-MCPG_DEFINED_IN = f"{MCPG}definedIn"
-MCPG_DEFINES = f"{MCPG}defines"
-MCPG_DESTRUCTIVE = f"{MCPG}destructive"
-MCPG_ENABLED_BY_DEFAULT = f"{MCPG}enabledByDefault"
-MCPG_EXAMPLE = f"{MCPG}Example"
-MCPG_FIRST_LINE = f"{MCPG}firstLine"
-MCPG_FRONT_MATTER = f"{MCPG}frontMatter"
-MCPG_FRONT_MATTER_TEXT = f"{MCPG}frontMatterText"
-MCPG_HAS_EXAMPLE = f"{MCPG}example"
-MCPG_HAS_PARAMETER = f"{MCPG}parameter"
-MCPG_HAS_RELATION = f"{MCPG}relation"
-MCPG_IDEMPOTENT = f"{MCPG}idempotent"
-MCPG_IMPLEMENTED_BY = f"{MCPG}implementedBy"
-MCPG_IMPORTS = f"{MCPG}imports"
-MCPG_INHERITS = f"{MCPG}inherits"
-MCPG_INPUT = f"{MCPG}input"
-MCPG_INPUT_SCHEMA = f"{MCPG}inputSchema"
-MCPG_KEYWORD = f"{MCPG}keyword"
-MCPG_LANGUAGE = f"{MCPG}language"
-MCPG_LAST_LINE = f"{MCPG}lastLine"
-MCPG_LATENCY_TIER = f"{MCPG}latencyTier"
-MCPG_LIBRARY = f"{MCPG}library"
-MCPG_MAPPING = f"{MCPG}mapping"
-MCPG_META = f"{MCPG}meta"
-MCPG_OPEN_WORLD = f"{MCPG}openWorld"
-MCPG_ORIGIN = f"{MCPG}origin"
-MCPG_OUTPUT = f"{MCPG}output"
-MCPG_OUTPUT_SCHEMA = f"{MCPG}outputSchema"
-MCPG_PARAMETER = f"{MCPG}Parameter"
-MCPG_PATH = f"{MCPG}path"
-MCPG_READ_ONLY = f"{MCPG}readOnly"
-MCPG_REASON = f"{MCPG}reason"
-MCPG_REFERENCES = f"{MCPG}references"
-MCPG_REPOSITORY = f"{MCPG}repository"
-MCPG_SECTION = f"{MCPG}Section"
-MCPG_SIGNATURE = f"{MCPG}signature"
-MCPG_SOURCE = f"{MCPG}Source"
-MCPG_SOURCE_KIND = f"{MCPG}sourceKind"
-MCPG_STATED_GROUP = f"{MCPG}statedGroup"
-MCPG_STATED_TARGET = f"{MCPG}statedTarget"
-MCPG_STATED_URI = f"{MCPG}statedUri"
-MCPG_STATES_RELATIONS = f"{MCPG}statesRelations"
-MCPG_SYMBOL = f"{MCPG}Symbol"
-MCPG_SYMBOL_KIND = f"{MCPG}symbolKind"
-MCPG_TAG = f"{MCPG}tag"
-MCPG_TITLE = f"{MCPG}title"
-MCPG_TOOL = f"{MCPG}Tool"
-MCPG_TOOL_ID = f"{MCPG}toolId"
-MCPG_TOOL_NAME = f"{MCPG}toolName"
-MCPG_JSON_TYPE = f"{MCPG}jsonType"
-MCPG_HAS_SOURCE = f"{MCPG}source"
+rdf = Vocabulary("rdf", "type Statement subject predicate object JSON langString")
+xsd = Vocabulary("xsd", "string boolean date decimal integer")
+schema = Vocabulary(
+    "schema",
+    """
+    about alternateName Article articleBody author CreativeWork dateModified datePublished
+    DefinedTerm description hasPart keywords mentions name position sameAs Thing valueRequired
+    """,
+)
+skos = Vocabulary(
+    "skos", "broader Concept ConceptScheme hasTopConcept inScheme prefLabel topConceptOf"
+)
+prov = Vocabulary("prov", "wasDerivedFrom")
+kb = Vocabulary(
+    "kb", "confidence entryType MarkdownDocument memberOf nextStep relatedTo sourceProject"
+)
+mcpg = Vocabulary(
+    "mcpg",
+    """
+    allowedValue annotations branch calls category costTier coverage dataSource definedIn
+    defines destructive enabledByDefault Example firstLine frontMatter frontMatterText example
+    parameter relation idempotent implementedBy imports inherits input inputSchema keyword
+    language lastLine latencyTier library mapping meta openWorld origin output outputSchema
+    Parameter path readOnly reason references repository Section signature Source sourceKind
+    statedGroup statedTarget statedUri statesRelations Symbol symbolKind tag title Tool toolId
+    toolName jsonType source
+    """,
+)
 
 _UNPAIRED = re.compile("[\ud800-\udfff]")
 
@@ -153,7 +81,7 @@ class RdfLiteral(NamedTuple):
     """
 
     text: str
-    datatype: str = XSD_STRING
+    datatype: str = xsd.string
     language: str = ""
 
 
@@ -168,7 +96,7 @@ def plain(text: str) -> RdfLiteral:
 
 def json_value(value: JsonObject) -> RdfLiteral:
     """Return a JSON object as an rdf:JSON value, with its members in their order."""
-    return RdfLiteral(_UNPAIRED.sub("\ufffd", write_exact_json(value)), RDF_JSON)
+    return RdfLiteral(_UNPAIRED.sub("\ufffd", write_exact_json(value)), rdf.JSON)
 
 
 CONTEXT_IRI = "urn:mcpg:context"
@@ -182,7 +110,6 @@ class ContextTerm(NamedTuple):
     """How JSON calls a predicate.
 
     Attributes:
-        name: The key.
         kind: `REFERENCE`, or the IRI of the datatype of its values.
         is_set: Whether its values are always in an array.
     """
@@ -220,7 +147,7 @@ def terms() -> Mapping[str, ContextTerm]:
             continue
         long = {"@id": entry} if isinstance(entry, str) else entry
         if not long["@id"].startswith("@"):
-            kind = long.get("@type", XSD_STRING)
+            kind = long.get("@type", xsd.string)
             kind = kind if kind.startswith("@") else expand_name(kind)
             is_set = long.get("@container") == "@set"
             found[expand_name(long["@id"])] = ContextTerm(name, kind, is_set)
@@ -345,8 +272,7 @@ _GENERATED = re.compile(r"(?:domain|source-domain|category):")
 def checked_base(base: str, place: str = "--base-iri") -> str:
     """Return *base* if the IRIs of a project's graph can begin with it; *place* is what sets it.
 
-    Raises:
-        UsageError: It is not an absolute IRI that ends in a slash or a colon.
+    Anything but an absolute IRI that ends in a slash or a colon is a `UsageError`.
     """
     fault = ""
     if _ABSOLUTE.match(base) is None or escape_iri(base) != base:
@@ -432,9 +358,5 @@ def unknown_names(names: Iterable[str], declared: Collection[str] = ()) -> dict[
 
 @cache
 def _list_known_names() -> frozenset[str]:
-    return frozenset(
-        f"{prefix}:{value.removeprefix(namespace)}"
-        for prefix, namespace in PREFIXES.items()
-        for value in globals().values()
-        if isinstance(value, str) and value.startswith(namespace) and value != namespace
-    )
+    known = (kb, mcpg, prov, rdf, schema, skos, xsd)
+    return frozenset(compact_iri(iri) for one in known for iri in vars(one).values())

@@ -61,8 +61,8 @@ ENTRY_TYPES: Mapping[str, str] = {
 _PLAIN_NAMES: Mapping[str, str] = {
     iri.rpartition(":" if iri.startswith(v.KB) else "/")[2].casefold(): iri
     for iri in (
-        *(v.KB_RELATED_TO, v.KB_NEXT_STEP, v.KB_MEMBER_OF, v.SCHEMA_ABOUT, v.SCHEMA_MENTIONS),
-        *(v.SCHEMA_SAME_AS, v.SCHEMA_AUTHOR, v.SCHEMA_DESCRIPTION, v.SCHEMA_KEYWORDS),
+        *(v.kb.relatedTo, v.kb.nextStep, v.kb.memberOf, v.schema.about, v.schema.mentions),
+        *(v.schema.sameAs, v.schema.author, v.schema.description, v.schema.keywords),
         *(f"{v.SCHEMA}creator", f"{v.SCHEMA}hasPart"),
     )
 }
@@ -72,7 +72,7 @@ _IN_ANY_CASE = {iri.casefold(): iri for iri in _PLAIN_NAMES.values()}
 _LANGUAGE = re.compile(r"[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*\Z")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}\Z")
 # Only this package writes the first, the second needs a language.
-_NOT_PLAIN = {v.RDF_JSON, v.RDF_LANG_STRING}
+_NOT_PLAIN = {v.rdf.JSON, v.rdf.langString}
 
 
 def gather_stated(documents: Sequence[ToolDocument]) -> defaultdict[str, dict[Said, None]]:
@@ -122,29 +122,29 @@ def _gather_document(
     own = stated[node]
     own.update(dict.fromkeys(_document_facts(facts, prefixes)))
     if document.further:
-        own[v.MCPG_FRONT_MATTER, json_value(document.further)] = None
+        own[v.mcpg.frontMatter, json_value(document.further)] = None
     if document.written:
-        own[v.MCPG_FRONT_MATTER_TEXT, plain(document.written)] = None
+        own[v.mcpg.frontMatterText, plain(document.written)] = None
     for predicate, entities in (
-        (v.SCHEMA_ABOUT, facts.about),
-        (v.SCHEMA_MENTIONS, facts.mentions),
-        (v.SCHEMA_AUTHOR, facts.authors),
+        (v.schema.about, facts.about),
+        (v.schema.mentions, facts.mentions),
+        (v.schema.author, facts.authors),
     ):
         for entity in entities:
-            is_mention = predicate == v.SCHEMA_MENTIONS
+            is_mention = predicate == v.schema.mentions
             named = nodes.named_by(entity, document) if is_mention else None
             thing = named or _expand_name(entity.id or entity.label, prefixes)
             own[predicate, thing] = None
             if named and not entity.id:
                 continue  # a document has a name and a class of its own
-            is_topic = predicate == v.SCHEMA_ABOUT
+            is_topic = predicate == v.schema.about
             said = _entity_facts(entity, node, prefixes, is_topic=is_topic)
             stated[thing].update(dict.fromkeys(said))
     for one in facts.statements:
         subject = nodes.resolve_name(one.subject, document, prefixes)
         predicate = _expand_predicate(one.predicate, prefixes)
         # A group of a tool is in the list of its document, by the name that it has there.
-        if predicate != v.KB_MEMBER_OF or subject not in nodes.tools:
+        if predicate != v.kb.memberOf or subject not in nodes.tools:
             stated[subject][predicate, nodes.resolve_name(one.object, document, prefixes)] = None
 
 
@@ -163,16 +163,16 @@ def _document_facts(facts: FrontMatterFacts, prefixes: Mapping[str, str]) -> Ite
         local = name.removeprefix(v.SCHEMA).removeprefix("schema:")
         kind = ENTRY_TYPES.get(re.sub(r"[\s_-]+", "", local).casefold())
         if kind:
-            yield v.RDF_TYPE, kind
+            yield v.rdf.type, kind
     for name in facts.types:
-        yield v.RDF_TYPE, _expand_name(name, prefixes)
-    yield from ((v.KB_ENTRY_TYPE, plain(name)) for name in facts.entry_types)
-    yield from ((v.KB_SOURCE_PROJECT, plain(name)) for name in facts.source_projects)
-    dates = {v.SCHEMA_DATE_PUBLISHED: facts.published, v.SCHEMA_DATE_MODIFIED: facts.modified}
+        yield v.rdf.type, _expand_name(name, prefixes)
+    yield from ((v.kb.entryType, plain(name)) for name in facts.entry_types)
+    yield from ((v.kb.sourceProject, plain(name)) for name in facts.source_projects)
+    dates = {v.schema.datePublished: facts.published, v.schema.dateModified: facts.modified}
     for predicate, text in dates.items():
         if text:
             is_date = _DATE.match(text)
-            yield predicate, RdfLiteral(text, v.XSD_DATE) if is_date else plain(text)
+            yield predicate, RdfLiteral(text, v.xsd.date) if is_date else plain(text)
     for one in facts.properties:
         yield _expand_name(one.predicate, prefixes), _make_value(one, prefixes)
 
@@ -181,14 +181,14 @@ def _entity_facts(
     entity: Entity, document: str, prefixes: Mapping[str, str], *, is_topic: bool
 ) -> Iterator[Said]:
     """Describe a thing: its label, its class, and the document it comes from."""
-    yield v.RDF_TYPE, _expand_name(entity.type, prefixes) if entity.type else v.SCHEMA_THING
+    yield v.rdf.type, _expand_name(entity.type, prefixes) if entity.type else v.schema.Thing
     if is_topic:
-        yield v.RDF_TYPE, v.SKOS_CONCEPT
-        yield v.SKOS_PREF_LABEL, plain(entity.label)
-    yield v.SCHEMA_NAME, plain(entity.label)
+        yield v.rdf.type, v.skos.Concept
+        yield v.skos.prefLabel, plain(entity.label)
+    yield v.schema.name, plain(entity.label)
     for address in entity.same_as:
-        yield v.SCHEMA_SAME_AS, _expand_name(address, prefixes)
-    yield v.PROV_DERIVED_FROM, document
+        yield v.schema.sameAs, _expand_name(address, prefixes)
+    yield v.prov.wasDerivedFrom, document
 
 
 def _expand_name(name: str, prefixes: Mapping[str, str]) -> str:
@@ -203,41 +203,41 @@ def _make_value(one: Property, prefixes: Mapping[str, str]) -> str | RdfLiteral:
     if one.is_iri:
         return _expand_name(one.value, prefixes)
     if _LANGUAGE.match(one.language):
-        return RdfLiteral(plain(one.value).text, v.RDF_LANG_STRING, one.language.lower())
+        return RdfLiteral(plain(one.value).text, v.rdf.langString, one.language.lower())
     if not one.datatype:
         return plain(one.value)
     datatype = _expand_name(one.datatype, prefixes)
-    return RdfLiteral(plain(one.value).text, v.XSD_STRING if datatype in _NOT_PLAIN else datatype)
+    return RdfLiteral(plain(one.value).text, v.xsd.string if datatype in _NOT_PLAIN else datatype)
 
 
 PREDICATES: Mapping[EdgeKind, str] = {
-    EdgeKind.RELATED: v.KB_RELATED_TO,
-    EdgeKind.NEXT_STEP: v.KB_NEXT_STEP,
+    EdgeKind.RELATED: v.kb.relatedTo,
+    EdgeKind.NEXT_STEP: v.kb.nextStep,
 }
 """The predicate of each kind of edge."""
 
 TEXTS: Mapping[str, str] = {
-    "aliases": v.SCHEMA_ALTERNATE_NAME,
-    "keywords": v.MCPG_KEYWORD,
-    "categories": v.MCPG_CATEGORY,
-    "tags": v.MCPG_TAG,
-    "data_sources": v.MCPG_DATA_SOURCE,
+    "aliases": v.schema.alternateName,
+    "keywords": v.mcpg.keyword,
+    "categories": v.mcpg.category,
+    "tags": v.mcpg.tag,
+    "data_sources": v.mcpg.dataSource,
 }
 """The predicate of each list among the hints, by its attribute."""
 
 FLAGS: Mapping[str, str] = {
-    "read_only": v.MCPG_READ_ONLY,
-    "idempotent": v.MCPG_IDEMPOTENT,
-    "destructive": v.MCPG_DESTRUCTIVE,
-    "open_world": v.MCPG_OPEN_WORLD,
-    "enabled_by_default": v.MCPG_ENABLED_BY_DEFAULT,
+    "read_only": v.mcpg.readOnly,
+    "idempotent": v.mcpg.idempotent,
+    "destructive": v.mcpg.destructive,
+    "open_world": v.mcpg.openWorld,
+    "enabled_by_default": v.mcpg.enabledByDefault,
 }
 """The predicate of each yes-or-no hint, by its attribute."""
 
-TIERS: Mapping[str, str] = {"cost_tier": v.MCPG_COST_TIER, "latency_tier": v.MCPG_LATENCY_TIER}
+TIERS: Mapping[str, str] = {"cost_tier": v.mcpg.costTier, "latency_tier": v.mcpg.latencyTier}
 """The predicate of each price, by its attribute."""
 
-_TRUE, _FALSE = RdfLiteral("true", v.XSD_BOOLEAN), RdfLiteral("false", v.XSD_BOOLEAN)
+_TRUE, _FALSE = RdfLiteral("true", v.xsd.boolean), RdfLiteral("false", v.xsd.boolean)
 
 
 def make_triples(documents: Iterable[ToolDocument], base: str = BASE) -> Iterator[Triple]:
@@ -258,33 +258,33 @@ def _describe(documents: Sequence[ToolDocument]) -> Iterator[Triple]:
     described: set[str] = set()
     groups = dict.fromkeys(name for document in documents for name in document.groups)
     if groups:
-        yield GROUP_SCHEME, v.RDF_TYPE, v.SKOS_CONCEPT_SCHEME
-        yield GROUP_SCHEME, v.SCHEMA_NAME, RdfLiteral("Groups of tools")
+        yield GROUP_SCHEME, v.rdf.type, v.skos.ConceptScheme
+        yield GROUP_SCHEME, v.schema.name, RdfLiteral("Groups of tools")
         tops = (node_iri(name) for name in groups if broader_group(name) not in groups)
-        yield from ((GROUP_SCHEME, v.SKOS_HAS_TOP_CONCEPT, top) for top in dict.fromkeys(tops))
+        yield from ((GROUP_SCHEME, v.skos.hasTopConcept, top) for top in dict.fromkeys(tops))
     files = read_files(documents)
     handlers = link_tools(documents, files.values()) if files else {}
     for document in documents:
         source = source_iri(document.tool.source_id)
         if source not in described and not document.is_page:
             described.add(source)
-            yield source, v.RDF_TYPE, v.MCPG_SOURCE
-            yield source, v.SCHEMA_NAME, plain(document.tool.source_id)
+            yield source, v.rdf.type, v.mcpg.Source
+            yield source, v.schema.name, plain(document.tool.source_id)
         for name in document.groups:
             group = node_iri(name)
             if group in described:
                 continue
             described.add(group)
-            yield group, v.RDF_TYPE, v.SCHEMA_DEFINED_TERM
-            yield group, v.RDF_TYPE, v.SKOS_CONCEPT
-            yield group, v.SCHEMA_NAME, plain(name)
-            yield group, v.SKOS_PREF_LABEL, plain(group_label(name))
-            yield group, v.SKOS_IN_SCHEME, GROUP_SCHEME
+            yield group, v.rdf.type, v.schema.DefinedTerm
+            yield group, v.rdf.type, v.skos.Concept
+            yield group, v.schema.name, plain(name)
+            yield group, v.skos.prefLabel, plain(group_label(name))
+            yield group, v.skos.inScheme, GROUP_SCHEME
             broader = broader_group(name)
             if broader is not None and broader in groups:
-                yield group, v.SKOS_BROADER, node_iri(broader)
+                yield group, v.skos.broader, node_iri(broader)
             else:
-                yield group, v.SKOS_TOP_CONCEPT_OF, GROUP_SCHEME
+                yield group, v.skos.topConceptOf, GROUP_SCHEME
         yield from _document(document, handlers.get(document.uri, ()))
         if document.uri in files:
             yield from file_triples(node_iri(document.uri), files[document.uri])
@@ -312,7 +312,7 @@ def distinct_documents(
 
 def number(value: float) -> RdfLiteral:
     """Return a number as an xsd:decimal in its canonical form, which has no exponent."""
-    return RdfLiteral(format(Decimal(repr(value)).normalize(), "f"), v.XSD_DECIMAL)
+    return RdfLiteral(format(Decimal(repr(value)).normalize(), "f"), v.xsd.decimal)
 
 
 def _with_stated(
@@ -329,51 +329,51 @@ def _with_stated(
 def _document(document: ToolDocument, handlers: Iterable[str]) -> Iterator[Triple]:
     node, tool = node_iri(document.uri), document.tool
     is_tool = not document.is_page
-    yield node, v.RDF_TYPE, v.SCHEMA_ARTICLE
-    yield node, v.RDF_TYPE, v.KB_MARKDOWN_DOCUMENT
+    yield node, v.rdf.type, v.schema.Article
+    yield node, v.rdf.type, v.kb.MarkdownDocument
     if is_tool:
-        yield node, v.RDF_TYPE, v.MCPG_TOOL
-    yield node, v.SCHEMA_NAME, plain(tool.display_name)
+        yield node, v.rdf.type, v.mcpg.Tool
+    yield node, v.schema.name, plain(tool.display_name)
     if tool.description:
-        yield node, v.SCHEMA_DESCRIPTION, plain(tool.description)
+        yield node, v.schema.description, plain(tool.description)
     if is_tool:
         yield from _identity(node, tool)
-    yield node, v.MCPG_PATH, plain(document.path)
+    yield node, v.mcpg.path, plain(document.path)
     if document_uri(node) != document.uri:
-        yield node, v.MCPG_STATED_URI, plain(document.uri)
+        yield node, v.mcpg.statedUri, plain(document.uri)
     yield from _hints(node, tool.hints)
     if is_tool:
         yield from _schemas(node, tool)
     if document.body:
-        yield node, v.SCHEMA_ARTICLE_BODY, plain(document.body)
+        yield node, v.schema.articleBody, plain(document.body)
     if is_tool and not document.states_relations:
-        yield node, v.MCPG_STATES_RELATIONS, _FALSE
+        yield node, v.mcpg.statesRelations, _FALSE
     groups = tuple(map(node_iri, document.groups))
-    yield from ((node, v.KB_MEMBER_OF, group) for group in dict.fromkeys(groups))
+    yield from ((node, v.kb.memberOf, group) for group in dict.fromkeys(groups))
     if groups != document.groups:
         # All of them, since their order must also be read back.
-        yield from ((node, v.MCPG_STATED_GROUP, plain(name)) for name in document.groups)
+        yield from ((node, v.mcpg.statedGroup, plain(name)) for name in document.groups)
     for kind, predicate in PREDICATES.items():
         targets = [node_iri(link.target) for link in document.links if link.kind is kind]
         yield from ((node, predicate, target) for target in dict.fromkeys(targets))
-    yield node, v.PROV_DERIVED_FROM, node
-    yield from ((node, v.MCPG_IMPLEMENTED_BY, handler) for handler in handlers)
+    yield node, v.prov.wasDerivedFrom, node
+    yield from ((node, v.mcpg.implementedBy, handler) for handler in handlers)
     yield from _parts(node, document)
 
 
 def _identity(node: str, tool: Tool) -> Iterator[Triple]:
     if tool.id:
-        yield node, v.MCPG_TOOL_ID, plain(tool.id)
-    yield node, v.MCPG_TOOL_NAME, plain(tool.name)
+        yield node, v.mcpg.toolId, plain(tool.id)
+    yield node, v.mcpg.toolName, plain(tool.name)
     if tool.title is not None:
-        yield node, v.MCPG_TITLE, plain(tool.title)
-    yield node, v.MCPG_HAS_SOURCE, source_iri(tool.source_id)
-    yield node, v.MCPG_SOURCE_KIND, RdfLiteral(tool.source_kind.value)
+        yield node, v.mcpg.title, plain(tool.title)
+    yield node, v.mcpg.source, source_iri(tool.source_id)
+    yield node, v.mcpg.sourceKind, RdfLiteral(tool.source_kind.value)
 
 
 def _hints(node: str, hints: Hints) -> Iterator[Triple]:
     for text in dict.fromkeys((*hints.keywords, *hints.tags)):
-        yield node, v.SCHEMA_KEYWORDS, plain(text)
+        yield node, v.schema.keywords, plain(text)
     for attribute, predicate in TEXTS.items():
         for text in getattr(hints, attribute):
             yield node, predicate, plain(text)
@@ -388,10 +388,10 @@ def _hints(node: str, hints: Hints) -> Iterator[Triple]:
 
 
 def _schemas(node: str, tool: Tool) -> Iterator[Triple]:
-    yield node, v.MCPG_INPUT_SCHEMA, json_value(tool.input_schema)
+    yield node, v.mcpg.inputSchema, json_value(tool.input_schema)
     if tool.output_schema is not None:
-        yield node, v.MCPG_OUTPUT_SCHEMA, json_value(tool.output_schema)
-    for predicate, members in (v.MCPG_ANNOTATIONS, tool.annotations), (v.MCPG_META, tool.meta):
+        yield node, v.mcpg.outputSchema, json_value(tool.output_schema)
+    for predicate, members in (v.mcpg.annotations, tool.annotations), (v.mcpg.meta, tool.meta):
         if members:
             yield node, predicate, json_value(members)
 
@@ -409,24 +409,24 @@ def _parts(node: str, document: ToolDocument) -> Iterator[Triple]:
         part_iri(node, link.kind.value, digest(link.target)): link for link in document.links
     }
     sections = dict(_sections(node, document))
-    yield from ((node, v.SCHEMA_HAS_PART, part) for part in sections)
-    yield from ((node, v.MCPG_HAS_PARAMETER, part) for part in parameters)
-    yield from ((node, v.MCPG_HAS_EXAMPLE, part) for part in examples)
-    yield from ((node, v.MCPG_HAS_RELATION, part) for part in relations)
+    yield from ((node, v.schema.hasPart, part) for part in sections)
+    yield from ((node, v.mcpg.parameter, part) for part in parameters)
+    yield from ((node, v.mcpg.example, part) for part in examples)
+    yield from ((node, v.mcpg.relation, part) for part in relations)
     for position, (part, heading) in enumerate(sections.items(), start=1):
-        yield part, v.RDF_TYPE, v.SCHEMA_CREATIVE_WORK
-        yield part, v.RDF_TYPE, v.MCPG_SECTION
-        yield part, v.SCHEMA_NAME, plain(heading)
-        yield part, v.SCHEMA_POSITION, RdfLiteral(str(position), v.XSD_INTEGER)
+        yield part, v.rdf.type, v.schema.CreativeWork
+        yield part, v.rdf.type, v.mcpg.Section
+        yield part, v.schema.name, plain(heading)
+        yield part, v.schema.position, RdfLiteral(str(position), v.xsd.integer)
     for part, parameter in parameters.items():
         yield from _parameter(part, parameter)
     for part, example in examples.items():
-        yield part, v.RDF_TYPE, v.MCPG_EXAMPLE
-        yield part, v.MCPG_INPUT, plain(example.input)
+        yield part, v.rdf.type, v.mcpg.Example
+        yield part, v.mcpg.input, plain(example.input)
         if example.output is not None:
-            yield part, v.MCPG_OUTPUT, plain(example.output)
+            yield part, v.mcpg.output, plain(example.output)
         if example.description is not None:
-            yield part, v.SCHEMA_DESCRIPTION, plain(example.description)
+            yield part, v.schema.description, plain(example.description)
     for part, link in relations.items():
         yield from _relation(part, node, link)
 
@@ -450,47 +450,47 @@ def _sections(node: str, document: ToolDocument) -> Iterator[tuple[str, str]]:
 
 
 def _parameter(part: str, parameter: Parameter) -> Iterator[Triple]:
-    yield part, v.RDF_TYPE, v.MCPG_PARAMETER
-    yield part, v.SCHEMA_NAME, plain(parameter.path)
+    yield part, v.rdf.type, v.mcpg.Parameter
+    yield part, v.schema.name, plain(parameter.path)
     if parameter.description:
-        yield part, v.SCHEMA_DESCRIPTION, plain(parameter.description)
+        yield part, v.schema.description, plain(parameter.description)
     for kind in (parameter.type or "").split("|"):
         if kind:
-            yield part, v.MCPG_JSON_TYPE, plain(kind)
+            yield part, v.mcpg.jsonType, plain(kind)
     for text in dict.fromkeys(parameter.values):
-        yield part, v.MCPG_ALLOWED_VALUE, plain(text)
-    yield part, v.SCHEMA_VALUE_REQUIRED, _TRUE if parameter.required else _FALSE
+        yield part, v.mcpg.allowedValue, plain(text)
+    yield part, v.schema.valueRequired, _TRUE if parameter.required else _FALSE
 
 
 def _relation(part: str, node: str, link: Link) -> Iterator[Triple]:
     """Describe an edge as a statement, with its weight, reason and origin."""
     target = node_iri(link.target)
-    yield part, v.RDF_TYPE, v.RDF_STATEMENT
-    yield part, v.RDF_SUBJECT, node
-    yield part, v.RDF_PREDICATE, PREDICATES[link.kind]
-    yield part, v.RDF_OBJECT, target
-    yield part, v.KB_CONFIDENCE, number(link.weight)
+    yield part, v.rdf.type, v.rdf.Statement
+    yield part, v.rdf.subject, node
+    yield part, v.rdf.predicate, PREDICATES[link.kind]
+    yield part, v.rdf.object, target
+    yield part, v.kb.confidence, number(link.weight)
     if link.reason:
-        yield part, v.MCPG_REASON, plain(link.reason)
-    yield part, v.MCPG_ORIGIN, RdfLiteral(link.origin.value)
+        yield part, v.mcpg.reason, plain(link.reason)
+    yield part, v.mcpg.origin, RdfLiteral(link.origin.value)
     if link.coverage is not None:
-        yield part, v.MCPG_COVERAGE, RdfLiteral(link.coverage.value)
+        yield part, v.mcpg.coverage, RdfLiteral(link.coverage.value)
     if link.fields:
-        yield part, v.MCPG_MAPPING, json_value({"fields": list(map(mapping_json, link.fields))})
+        yield part, v.mcpg.mapping, json_value({"fields": list(map(mapping_json, link.fields))})
     if document_uri(target) != link.target:
-        yield part, v.MCPG_STATED_TARGET, plain(link.target)
+        yield part, v.mcpg.statedTarget, plain(link.target)
 
 
 # The keys of a document whose nodes are embedded in it in framed form.
 _EMBEDDED = frozenset(
     terms()[one].name
     for one in (
-        *(v.MCPG_HAS_SOURCE, v.KB_MEMBER_OF, v.SCHEMA_HAS_PART),
-        *(v.MCPG_HAS_PARAMETER, v.MCPG_HAS_EXAMPLE, v.MCPG_HAS_RELATION),
+        *(v.mcpg.source, v.kb.memberOf, v.schema.hasPart),
+        *(v.mcpg.parameter, v.mcpg.example, v.mcpg.relation),
     )
 )
 
-_DOCUMENT = class_names()[v.KB_MARKDOWN_DOCUMENT]
+_DOCUMENT = class_names()[v.kb.MarkdownDocument]
 
 
 def node_objects(triples: Iterable[Triple]) -> Iterator[Node]:
@@ -502,7 +502,7 @@ def node_objects(triples: Iterable[Triple]) -> Iterator[Node]:
     for subject, group in groupby(triples, itemgetter(0)):
         node: Node = {"id": compact_iri(subject)}
         for _, predicate, value in group:
-            if predicate == v.RDF_TYPE and isinstance(value, str):
+            if predicate == v.rdf.type and isinstance(value, str):
                 node.setdefault("type", []).append(class_names().get(value) or compact_iri(value))
                 continue
             term = keys.get(predicate)
@@ -510,14 +510,14 @@ def node_objects(triples: Iterable[Triple]) -> Iterator[Node]:
             if isinstance(value, RdfLiteral):
                 kind, language = value.datatype, value.language
             # A boolean may be written as anything.
-            is_in_json = kind != v.XSD_BOOLEAN or value in (_TRUE, _FALSE)
+            is_in_json = kind != v.xsd.boolean or value in (_TRUE, _FALSE)
             if term is not None and term.kind == kind and is_in_json:
                 plain_value: Any = (
                     value.text if isinstance(value, RdfLiteral) else compact_iri(value)
                 )
-                plain_value = plain_value == "true" if kind == v.XSD_BOOLEAN else plain_value
+                plain_value = plain_value == "true" if kind == v.xsd.boolean else plain_value
                 _add(node, term.name, plain_value, is_set=term.is_set)
-            elif term is not None and term.kind == v.XSD_STRING and language:
+            elif term is not None and term.kind == v.xsd.string and language:
                 _add(node, term.name, _format_explicit(value), is_set=term.is_set)
             else:
                 _add(node, compact_iri(predicate), _format_explicit(value), is_set=False)
@@ -553,7 +553,7 @@ def framed_documents(triples: Iterable[Triple]) -> Iterator[Node]:
 def _format_explicit(value: str | RdfLiteral) -> Any:
     if not isinstance(value, RdfLiteral):
         return {"id": compact_iri(value)}
-    if value.datatype == v.XSD_STRING:
+    if value.datatype == v.xsd.string:
         return value.text
     if value.language:
         return {"@language": value.language, "@value": value.text}

@@ -69,7 +69,7 @@ def validate(
     would refuse or misread something.
     """
     if not exists(file):
-        message = f"there is no bundle, folder or manifest called {file[:80]!r}"
+        message = f"no bundle, folder or manifest is called {file[:80]!r}"
         raise NotFoundError(message, place="FILE", remedy="check the path")
     if reader is None:
         return commands.validate(
@@ -77,14 +77,27 @@ def validate(
         )
     batch = open_sources(read_settings(bundle=[file]), output)
     documents, found = _find_reader_problems(batch, file)
-    data = findings_json(file, reader, documents, found)
+    counts = {
+        f"{one}s" if one != Severity.INFO else "notes": sum(item.severity == one for item in found)
+        for one in (Severity.ERROR, Severity.WARNING, Severity.INFO)
+    }
+    findings = [to_json(item) for item in found]
+    data = {
+        "schema": "mcpg/validate/1",
+        "path": file,
+        "reader": reader,
+        "isLoaded": not counts["errors"],
+        "documents": documents,
+        **counts,
+        "findings": findings,
+    }
     if form == "json":
         output.json(data)
     elif form == "text":
         output.text(findings_text(found, documents, output))
     else:
-        write_listing(_list_findings(data["findings"]), form, output)
-    is_bad = data["errors"] or data["warnings"]
+        write_listing(_list_findings(findings), form, output)
+    is_bad = counts["errors"] or counts["warnings"]
     return ExitCode.FINDINGS if is_bad else ExitCode.DONE
 
 
@@ -120,25 +133,6 @@ def _read_further_texts(folder: str, read: Collection[str]) -> Iterator[SourceDo
             if data.startswith(_FENCE):
                 name = path.relative_to(folder).as_posix()
                 yield SourceDocument(name, data.decode(), place=str(path))
-
-
-def findings_json(
-    file: str, reader: str, documents: int, found: Sequence[ReaderFinding]
-) -> dict[str, Any]:
-    """Return the object that `validate --reader` prints."""
-    counts = {
-        f"{one}s" if one != Severity.INFO else "notes": sum(item.severity == one for item in found)
-        for one in (Severity.ERROR, Severity.WARNING, Severity.INFO)
-    }
-    return {
-        "schema": "mcpg/validate/1",
-        "path": file,
-        "reader": reader,
-        "isLoaded": not counts["errors"],
-        "documents": documents,
-        **counts,
-        "findings": [to_json(item) for item in found],
-    }
 
 
 def _list_findings(findings: Sequence[Mapping[str, Any]]) -> RecordListing:

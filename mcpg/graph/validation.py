@@ -12,7 +12,7 @@ import time
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.resources import files
 from importlib.util import find_spec
@@ -35,7 +35,6 @@ from mcpg.graph.exports import turtle
 from mcpg.graph.terms import (
     MOST_SUGGESTED,
     OWL,
-    RDF_TYPE,
     RDFS,
     Triple,
     compact_iri,
@@ -72,9 +71,7 @@ def shipped_shapes() -> str:
 def check_shapes(text: str, place: str) -> None:
     """Check that *text*, of the file *place*, is Turtle and needs only supported features.
 
-    Raises:
-        InputError: It is not Turtle, has no shape, or needs JavaScript or SHACL's advanced
-            features; these would be ignored, and passing would mean nothing.
+    JavaScript and SHACL's advanced features would be ignored, and passing would mean nothing.
     """
     predicates = {triple.predicate.value for triple in _parse_turtle(text, place)}
     _refuse_unsupported(predicates, place)
@@ -98,10 +95,7 @@ def complete_shapes(given: Mapping[str, str]) -> dict[str, str]:
     """Return the texts of shapes by file: those *given*, checked, and the ones they import.
 
     An import is the address of a file on this machine, or names an ontology that is among the
-    files. Nothing is read from the network.
-
-    Raises:
-        InputError: A text is not a file of shapes, or an import cannot be read.
+    files. Nothing is read from the network. An import that cannot be read is an `InputError`.
     """
     for place, text in given.items():
         check_shapes(text, place)
@@ -165,7 +159,7 @@ class ShapeTargets:
         """Note the nodes of a *triple* of the graph."""
         subject, predicate, value = triple
         self._predicates.add(predicate)
-        if predicate == RDF_TYPE:
+        if predicate == v.rdf.type:
             self._classes.add(value)
         elif predicate == _SUBCLASS:
             self._above[subject].add(value)
@@ -203,7 +197,7 @@ def _find_targets(texts: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
     parsed = {place: _parse_turtle(text, place) for place, text in texts.items()}
     types, off = defaultdict(set), set()
     for one in chain.from_iterable(parsed.values()):
-        if one.predicate.value == RDF_TYPE:
+        if one.predicate.value == v.rdf.type:
             types[one.subject].add(one.object.value)
         elif one.predicate.value == _DEACTIVATED and one.object.value in _TRUE:
             off.add(one.subject)
@@ -211,7 +205,7 @@ def _find_targets(texts: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
         lines = _lines_by_name(texts[place])
         for one in triples:
             kind, node = one.predicate.value.removeprefix(_SH), one.object
-            is_class = kind == RDF_TYPE and node.value == f"{RDFS}Class"
+            is_class = kind == v.rdf.type and node.value == f"{RDFS}Class"
             if is_class and not types[one.subject].isdisjoint(_SHAPES):
                 kind, node = _TARGET_CLASS, one.subject
             is_named = isinstance(node, pyoxigraph.NamedNode)
@@ -262,7 +256,7 @@ def _find_imported_files(place: str, texts: Mapping[str, str]) -> Iterator[Path]
             one.subject.value
             for other, text in (("ontology.ttl", v.ontology_text()), *texts.items())
             for one in _parse_turtle(text, other)
-            if one.predicate.value == RDF_TYPE and one.object.value == _ONTOLOGY
+            if one.predicate.value == v.rdf.type and one.object.value == _ONTOLOGY
         )
         if address not in set(known):
             raise InputError(
@@ -292,30 +286,30 @@ def _parse_turtle(text: str, place: str) -> list[Any]:
 
 
 _THINGS = {
-    v.SCHEMA_ABOUT: ("about",),
-    v.SCHEMA_MENTIONS: ("entity_hints", "entityHints", "graph_entities", "graphEntities"),
-    v.SCHEMA_AUTHOR: ("authors", "author"),
+    v.schema.about: ("about",),
+    v.schema.mentions: ("entity_hints", "entityHints", "graph_entities", "graphEntities"),
+    v.schema.author: ("authors", "author"),
 }
 _EDGES = {
-    v.KB_RELATED_TO: ("graph_related", "graphRelated"),
-    v.KB_NEXT_STEP: ("graph_next_steps", "graphNextSteps"),
-    v.KB_MEMBER_OF: ("graph_groups", "graphGroups"),
+    v.kb.relatedTo: ("graph_related", "graphRelated"),
+    v.kb.nextStep: ("graph_next_steps", "graphNextSteps"),
+    v.kb.memberOf: ("graph_groups", "graphGroups"),
 }
 _KEYS = {
     **_THINGS,
     **_EDGES,
-    v.RDF_TYPE: ("rdf_types", "rdfTypes", "entry_type", "entryType"),
-    v.SCHEMA_NAME: ("title", "displayName", "display_name", "name"),
-    v.SCHEMA_DESCRIPTION: ("description", "summary"),
-    v.SCHEMA_KEYWORDS: ("keywords", "tags"),
-    v.SCHEMA_ALTERNATE_NAME: ("aliases",),
-    v.SCHEMA_DATE_PUBLISHED: ("date_published", "datePublished"),
-    v.SCHEMA_DATE_MODIFIED: ("date_modified", "dateModified"),
-    v.KB_ENTRY_TYPE: ("entry_type", "entryType"),
-    v.KB_SOURCE_PROJECT: ("source_project", "sourceProject"),
-    v.PROV_DERIVED_FROM: ("canonical_url", "canonicalUrl"),
-    v.MCPG_TOOL_NAME: ("name", "toolName", "tool_name"),
-    v.MCPG_HAS_SOURCE: ("source", "server", "sourceId", "source_id"),
+    v.rdf.type: ("rdf_types", "rdfTypes", "entry_type", "entryType"),
+    v.schema.name: ("title", "displayName", "display_name", "name"),
+    v.schema.description: ("description", "summary"),
+    v.schema.keywords: ("keywords", "tags"),
+    v.schema.alternateName: ("aliases",),
+    v.schema.datePublished: ("date_published", "datePublished"),
+    v.schema.dateModified: ("date_modified", "dateModified"),
+    v.kb.entryType: ("entry_type", "entryType"),
+    v.kb.sourceProject: ("source_project", "sourceProject"),
+    v.prov.wasDerivedFrom: ("canonical_url", "canonicalUrl"),
+    v.mcpg.toolName: ("name", "toolName", "tool_name"),
+    v.mcpg.source: ("source", "server", "sourceId", "source_id"),
 }
 _STATED = ("rdf_properties", "rdfProperties", "graph_edges", "graphEdges")
 
@@ -454,6 +448,7 @@ class ShaclResult:
     Attributes:
         severity: `violation`, `warning` or `info`.
         message: The fault, in the shape's words.
+        place: Its `file:line` or `file`; `None` if it is not known.
         focus: IRI of the node at fault.
         path: IRI of its property at fault, or "".
         value: The value at fault, IRI or text, or "".
@@ -463,6 +458,7 @@ class ShaclResult:
 
     severity: str
     message: str
+    place: str | None
     focus: str
     path: str = ""
     value: str = ""
@@ -476,14 +472,8 @@ def validate(
     """Validate the graph *data*, in Turtle, within *timeout* seconds and *memory* bytes.
 
     Shapes are Turtle that `check_shapes` has seen, and count together. The bound of memory applies
-    if the system has one.
-
-    Returns:
-        The results, by severity, then node, property, value and message.
-
-    Raises:
-        UsageError: The validator is not installed.
-        InputError: The shapes cannot be used, or take too long.
+    if the system has one. The results are in the order of severity, node, property, value and
+    message.
     """
     if find_spec("pyshacl") is None:
         raise UsageError("the SHACL validator is not installed", remedy=install_command("shacl"))
@@ -503,28 +493,16 @@ def validate(
         ) from None
     if isinstance(answer, str):
         raise InputError(f"the shapes cannot be used: {answer}", remedy="correct the shapes")
-    results = [ShaclResult(*members) for members in answer]
+    results = [
+        ShaclResult(severity, message or "the shape is not satisfied", None, *members)
+        for severity, message, *members in answer
+    ]
     results.sort(key=attrgetter("focus", "path", "value", "message", "shape"))
     return tuple(sorted(results, key=lambda one: _SEVERITIES.index(one.severity)))
 
 
 DEFAULT_TIMEOUT = 300.0
 """How long a validation may take, in seconds."""
-
-_UNTITLED = "the shape is not satisfied"
-
-
-@dataclass(frozen=True, slots=True)
-class ShaclFinding:
-    """A fault that a shape finds, and its `file:line` or `file`, or `None`."""
-
-    result: ShaclResult
-    place: str | None
-
-    @property
-    def message(self) -> str:
-        """The fault, in one sentence."""
-        return self.result.message or _UNTITLED
 
 
 @dataclass(frozen=True, slots=True)
@@ -534,14 +512,11 @@ class Validation:
     Attributes:
         findings: The faults, violations first, then warnings, then the rest; in the order of
             places within each.
-        documents: How many documents were validated.
         pages: How many of them are of no tool.
-        triples: How many triples they make.
-        diagnostics: Other diagnostics.
         shapes: The files of further shapes, with those that they import.
     """
 
-    findings: tuple[ShaclFinding, ...]
+    findings: tuple[ShaclResult, ...]
     documents: int
     triples: int
     diagnostics: tuple[Diagnostic, ...] = ()
@@ -550,7 +525,7 @@ class Validation:
 
     def count(self, severity: str) -> int:
         """Return how many findings are a `violation`, a `warning` or an `info`."""
-        return sum(finding.result.severity == severity for finding in self.findings)
+        return sum(finding.severity == severity for finding in self.findings)
 
 
 def validate_documents(
@@ -565,10 +540,6 @@ def validate_documents(
     Documents include pages, and have their links resolved. *originals* are the texts that authors
     wrote, see `SourceLocations`; *shapes* has texts of further shapes in Turtle, by file, and
     their imports are read; *timeout* is in seconds.
-
-    Raises:
-        InputError: Some shapes cannot be used, or take too long.
-        UsageError: The validator is not installed.
     """
     texts = complete_shapes(shapes)
     targets = ShapeTargets(shapes)
@@ -587,11 +558,11 @@ def validate_documents(
     based = [with_base(text, place) for place, text in texts.items()]
     results = validate(data, [shipped_shapes(), *based], timeout=timeout)
     blame = SourceLocations(kept, originals)
-    findings = [ShaclFinding(result, blame.locate_result(result)) for result in results]
+    findings = [replace(result, place=blame.locate_result(result)) for result in results]
 
-    def order(finding: ShaclFinding) -> tuple[int, str, int, str]:
-        rank = _SEVERITIES.index(finding.result.severity)
+    def order(finding: ShaclResult) -> tuple[int, str, int, str]:
         file, _, line = (finding.place or "").rpartition(":")
+        rank = _SEVERITIES.index(finding.severity)
         return rank, file, int(line) if line.isdigit() else 0, finding.message
 
     findings.sort(key=order)

@@ -52,9 +52,6 @@ class Worker:
 
         *module* names a module with a function `load`, see `serve`; *data* and *head* are its
         arguments.
-
-        Raises:
-            WorkerEndedError: It ended before it was ready.
         """
         ours = {
             "path": sys.path,
@@ -79,8 +76,7 @@ class Worker:
     def ask(self, request: Mapping[str, Any], until: float) -> Any:
         """Return the answer to *request*, which may take until `time.monotonic()` is *until*.
 
-        Raises:
-            WorkerEndedError: The process ended before it had answered.
+        If the process ends before, this is a `WorkerEndedError`.
         """
         line = json.dumps({**request, "seconds": _compute_timeout(until)}).encode() + b"\n"
         return json.loads(self._exchange(line, until))
@@ -118,12 +114,10 @@ def _compute_timeout(until: float) -> float:
 def serve(head: Mapping[str, Any], requests: BinaryIO, answers: BinaryIO) -> None:
     """Answer requests, in the process itself.
 
-    Args:
-        head: Has the `module` whose function `load` is called with the head and the data and
-            returns the function that answers a request, how many `bytes` the data have, and the
-            `seconds` until it has to be ready.
-        requests: The data, then one request a line with its `seconds`.
-        answers: Takes `READY`, then one answer a line.
+    *head* has the `module` whose function `load` is called with the head and the data and returns
+    the function that answers a request, how many `bytes` the data have, and the `seconds` until it
+    has to be ready. *requests* are the data, then one request a line with its `seconds`. *answers*
+    takes `READY`, then one answer a line.
     """
     with open(os.devnull, "w", encoding="utf-8") as nowhere:  # noqa: PTH123 - a device
         with _limit_time(head["seconds"], nowhere):

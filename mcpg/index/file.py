@@ -64,8 +64,7 @@ def open_index(path: str, *, in_blocks: bool = False) -> Index:
 def write_index(path: str, data: bytes | Iterable[Buffer]) -> None:
     """Write an index, or its parts, into the file at *path*, atomically.
 
-    Raises:
-        OutputError: The file cannot be written, or is a link to a file other than an index.
+    A link to a file other than an index is an `OutputError`.
     """
     # A link may come with the bundle, and point to any file of the user.
     if is_link(path):
@@ -83,9 +82,6 @@ def write_index_beside(source: str, sections: Iterable[Section], header: Header)
 
     The *sections* are never all in memory. A stamp of *source* is added to the *header* where
     *source* has the content of its key.
-
-    Raises:
-        OutputError: It cannot be written.
     """
     path, stamp = source + SUFFIX, _stamp(source)
     with ExitStack() as stack:
@@ -99,11 +95,7 @@ def write_index_beside(source: str, sections: Iterable[Section], header: Header)
 
 
 def content_key(path: str) -> bytes:
-    """Return the SHA-256 of the file at *path*.
-
-    Raises:
-        OSError: It cannot be read.
-    """
+    """Return the SHA-256 of the file at *path*."""
     import hashlib  # noqa: PLC0415 - needed only when the time of a file has changed
 
     with open(path, "rb", opener=_open_regular) as stream:
@@ -210,11 +202,7 @@ class _File:
             os.close(self._descriptor)
 
     def read(self, start: int, size: int) -> bytes:
-        """Return *size* bytes from *start*, fewer where the file ends.
-
-        Raises:
-            StaleIndexError: They cannot be read.
-        """
+        """Return *size* bytes from *start*, fewer where the file ends."""
         try:
             return os.pread(self._descriptor, size, start)
         except OSError as fault:

@@ -87,8 +87,7 @@ class Entry(NamedTuple):
 def unpack(data: Buffer) -> tuple[Header, dict[str, Entry]]:
     """Read header and table of a file, the first `head_size` bytes of *data*, and check them.
 
-    Raises:
-        StaleIndexError: They are damaged, or the file is of another kind, version or machine.
+    Damaged data, and a file of another kind, version or machine, is a `StaleIndexError`.
     """
     body = head_size(data)
     fixed = HEADER.unpack_from(data)
@@ -112,11 +111,7 @@ def unpack(data: Buffer) -> tuple[Header, dict[str, Entry]]:
 
 
 def head_size(data: Buffer) -> int:
-    """Return how many bytes come before the sections, by the first `FIXED_SIZE` bytes of *data*.
-
-    Raises:
-        StaleIndexError: It is a file of another kind, version or machine, or of another length.
-    """
+    """Return how many bytes come before the sections, by the first `FIXED_SIZE` bytes of *data*."""
     if len(data) < FIXED_SIZE or bytes(data[: len(MAGIC)]) != MAGIC:
         raise StaleIndexError("it is not an index")
     _, order, version, _, count, length, *_, blocks = HEADER.unpack_from(data)
@@ -342,11 +337,7 @@ class Blocks:
         self.unread = bytearray(b"\1") * len(self._checksums)
 
     def check(self, start: int, end: int) -> None:
-        """Check the blocks with the bytes from *start* to *end*, each once.
-
-        Raises:
-            StaleIndexError: A block is damaged.
-        """
+        """Check the blocks with the bytes from *start* to *end*, each once."""
         unread = self.unread
         last = count_blocks(end - self.start)
         first = unread.find(1, (start - self.start) // BLOCK_SIZE, last)
@@ -440,11 +431,7 @@ def compress_record(record: bytes, dictionary: bytes) -> bytes:
 
 
 def decompress_record(data: Buffer, dictionary: bytes, checksum: int) -> bytes:
-    """Return the record stored as *data*.
-
-    Raises:
-        StaleIndexError: It does not have that *checksum*.
-    """
+    """Return the record stored as *data*."""
     bound = max(len(data), _LONGEST_COMPRESSED)
     try:
         decompressor = zlib.decompressobj(_WINDOW, zdict=dictionary)

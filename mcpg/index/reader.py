@@ -1,8 +1,8 @@
 """Reading an index, from a memory-mapped file or from bytes.
 
 Everything is read on demand. A phrase is an alias of several words, found in a longer request; it
-is compared word by word, including stop words: "what time is it" has hardly another word. An alias
-of one word is not a phrase, because a request that begins with it may mean anything.
+is compared word by word, including stop words: "who are you" has no others. An alias of one word is
+not a phrase, because a request that begins with it may mean anything.
 """
 
 from __future__ import annotations

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from mcpg import __version__
 
-RULES = 276947621
-"""Checksum of the modules and tables that decide the content of an index.
+RULES = 201405930
+"""Checksum of the modules and tables that decide the content of an index, or of a bundle.
 
 Reading them takes longer than a search, so the number is written here. `tests/index/test_rules.py`
 lists them, compares it, and renews it.

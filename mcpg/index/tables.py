@@ -56,11 +56,7 @@ _MOST_DECODED = 32_768
 
 
 def span(starts: Items, number: int) -> tuple[int, int]:
-    """Return begin and end of row *number*.
-
-    Raises:
-        StaleIndexError: The table has no such row, or the row ends before it begins.
-    """
+    """Return begin and end of row *number*."""
     try:
         start, end = starts[number], starts[number + 1]
     except IndexError as fault:
@@ -109,27 +105,9 @@ class RowTable:
 
     def concatenate_rows(self, numbers: Iterable[int]) -> list[int]:
         found: list[int] = []
-        items, starts, last = self._items, self._starts, self._end
         for number in numbers:
-            try:
-                start, end = starts[number], starts[number + 1]
-            except IndexError as fault:
-                raise StaleIndexError("a number leads out of its table") from fault
-            if not start <= end <= last:
-                raise StaleIndexError("a row leads out of its table")
-            found += items[start:end]
+            found += self[number]
         return found
-
-    def holds(self, number: int, key: bytes) -> bool:
-        """Return whether row *number* is *key*; most others have another length."""
-        starts = self._starts
-        try:
-            start, end = starts[number], starts[number + 1]
-        except IndexError as fault:
-            raise StaleIndexError("a number leads out of its table") from fault
-        if not start <= end <= self._end:
-            raise StaleIndexError("a row leads out of its table")
-        return end - start == len(key) and self._items[start:end] == key
 
 
 class TextTable:
@@ -189,11 +167,7 @@ class KeyTable(TextTable):
         self._numbers: dict[str, int] = {}
 
     def read_ahead(self) -> None:
-        """Decode all texts, unless they are too many to keep, so that the file is not read later.
-
-        Raises:
-            StaleIndexError: One of them is broken.
-        """
+        """Decode all texts, unless they are too many to keep: the file is not read later."""
         if len(self) <= _MOST_DECODED:
             self._numbers = {text: number for number, text in enumerate(self)}
 
@@ -209,7 +183,7 @@ class KeyTable(TextTable):
             number: int = slots[place & last]
             if number == NONE:
                 return ABSENT
-            if rows.holds(number, key):
+            if rows[number] == key:
                 return number
         number = bisect_left(self, text)
         return number if number < len(self) and self[number] == text else ABSENT
@@ -227,9 +201,6 @@ class SectionFile:
             instead of section by section.
         read: Returns a number of bytes of the file from an offset, if *data* has room for all of it
             but only contains its head yet; requires *in_blocks*.
-
-    Attributes:
-        is_checked: Whether everything is checked before its first use.
     """
 
     def __init__(self, data: Buffer, *, in_blocks: bool = False, read: Read | None = None) -> None:
@@ -265,8 +236,7 @@ class SectionFile:
     def verify(self, *, records: bool = True) -> None:
         """Check every section, or all except *records*.
 
-        Raises:
-            StaleIndexError: A section is damaged.
+        A damaged section is a `StaleIndexError`.
         """
         for name, entry in self._entries.items():
             if records or name not in _CHECKED_IN_PARTS:
@@ -534,9 +504,6 @@ def spool_sections(
     The head depends on all sections, each of which is released before the next is made. The
     temporary file, in *folder*, has no name or is deleted with the process. The yielded function
     returns the file with a header, in parts.
-
-    Raises:
-        OSError: The temporary file cannot be written or read.
     """
     from tempfile import SpooledTemporaryFile  # noqa: PLC0415 - slow, and a search writes none
 

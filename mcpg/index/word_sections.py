@@ -71,7 +71,6 @@ class InvertedFile:
     """The terms of a set of documents, numbered in order of their texts.
 
     Attributes:
-        words: The words that occur, sorted.
         language: The language that most descriptions are in, `None` if unknown.
     """
 
@@ -438,11 +437,7 @@ def digest_contents(contents: Iterable[bytes]) -> bytes:
 
 
 class WorkerFiles:
-    """Two temporary files in *folder*: what a process reads to make sections, and what it leaves.
-
-    Raises:
-        OSError: They cannot be made.
-    """
+    """Two temporary files in *folder*: what a process reads to make sections, and makes."""
 
     def __init__(self, folder: Path) -> None:
         self._contents, self._made = ChunkFile(folder), ChunkFile(folder)
@@ -450,11 +445,7 @@ class WorkerFiles:
         self._found: bytes | None = None
 
     def write_contents(self, contents: Iterable[bytes]) -> Iterator[bytes]:
-        """Hand over *contents* of documents, and return them.
-
-        Raises:
-            OSError: The disk is full.
-        """
+        """Hand over *contents* of documents, and return them."""
         for content in contents:
             self._contents.add(content)
             self._digest.update(b"%d %b" % (len(content), content))
@@ -466,11 +457,7 @@ class WorkerFiles:
         return self._digest.digest()
 
     def pack_arguments(self) -> bytes:
-        """Return the arguments for `make_sections`.
-
-        Raises:
-            OSError: The disk is full.
-        """
+        """Return the arguments for `make_sections`."""
         return pickle.dumps((self._contents.since(), self._made.path))
 
     def keep(self, _: bytes, found: bytes) -> None:

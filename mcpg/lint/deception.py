@@ -344,7 +344,7 @@ def _compile_language(words: Mapping[str, Any]) -> Iterator[_Pattern]:
     )
     earlier = f"(?:{previous}{_NEAR}{orders}|{orders}{_NEAR}{previous})"
     ordered = (earlier, ignore) if words.get("has_verb_last") else (ignore, earlier)
-    # In some languages the words for "do not tell" contain the user.
+    # In some languages the words for "hide it" contain the user.
     condition = rf"(?!,?\s+{_DATA['parts']['CONDITION'].strip()}(?!\w))"
     concealed = f"(?:(?={_NEAR}{user}{condition}){silent}|{user}{_NEAR}{silent})"
     for code, name, pattern in (
@@ -393,14 +393,14 @@ _PLACEHOLDER = _compile_pattern(_DATA["secrets"]["placeholder"], {})
 _WHAT = {
     "X101": "gives instructions to the model",
     "X102": "asks the model to hide something from the user",
-    "X103": "asks the model to hand over what is private",
+    "X103": "asks the model to reveal private data",
     "X104": "has a link that can carry data away",
     "X105": "has a secret",
     "X106": "has hidden or active HTML",
 }
 _REMEDY = {
     "X105": "revoke it, then remove it: whoever read the tool has it",
-    "X106": "remove it: models read what pages do not show",
+    "X106": "remove it: models read hidden text",
 }
 _FEWEST_SIGNS = 8
 _WINDOW, _OVERLAP = 4_096, 512

@@ -154,7 +154,7 @@ def _find_shared_aliases(catalogue: LintContext) -> Iterator[Finding]:
                 message,
                 *("aliases", place),
                 text=aliases[place],
-                suggestion="keep it on the one that people mean by it",
+                suggestion="keep it on the tool that people mean by it",
                 others=others,
             )
 
@@ -243,6 +243,8 @@ def _compare(likeness: _Likeness, one: Tool, other: Tool) -> Iterator[Finding]:
     is_across = one.source_id != other.source_id
     if not is_across and one.description == other.description:
         return  # D105 reports them
+    if _are_reversed(one.name, other.name):
+        return
     synonyms = None if is_across else likeness.find_synonyms(one, other)
     are_covered = likeness.covers_name(one, other) and likeness.covers_name(other, one)
     if not (synonyms or are_covered):
@@ -260,8 +262,15 @@ def _compare(likeness: _Likeness, one: Tool, other: Tool) -> Iterator[Finding]:
         yield _report_confusion(likeness, "C102", one, other, message)
     else:
         difference = likeness.describe_difference(one, other)
-        message = f"{one.id!r} and {other.id!r} are hard to tell apart: {difference}"
+        message = f"{one.id!r} and {other.id!r} are hard to distinguish: {difference}"
         yield _report_confusion(likeness, "C101", one, other, message)
+
+
+def _are_reversed(one: str, other: str) -> bool:
+    """Return whether names have one relation in two directions: `rgb_to_hsl`, `hsl_to_rgb`."""
+    left, right = split_words(one), split_words(other)
+    is_related = not get_stop_words("english").isdisjoint(left[1:-1])
+    return is_related and left != right and sorted(left) == sorted(right)
 
 
 def _describe_names(one: Tool, other: Tool, words: tuple[list[str], list[str]]) -> str:
@@ -282,7 +291,7 @@ def _report_confusion(
         told = " and ".join(
             f"{tool.id!r} alone has {', '.join(own[:_NAMED])}" for tool, own in separating if own
         )
-        advice = f"say in each what the other does not do; {told or 'no word separates them'}"
+        advice = f"add the differences to both descriptions; {told or 'no word separates them'}"
     note = RelatedTool(other.id, "is much like it", Location(other.place, ("description",)))
     return make_finding(
         code, one, message, "description", suggestion=advice, words=words, others=(note,)
@@ -407,14 +416,14 @@ def _report_hidden(
     rarest = sorted(own, key=lambda word: (catalogue.frequencies[word], word))[:_MOST_WORDS]
     words = as_written(rarest, tool.description, tool.name, catalogue.join_parameters(tool))
     what = {"R101": "description", "R102": "title", "R103": f"alias {query!r}"}[code]
-    advice = f"say what {hider.id!r} does not do"
+    advice = f"add its differences from {hider.id!r}"
     return make_finding(
         code,
         tool,
         f"a search for the {what} of {tool.id!r} brings {hider.id!r} first ({scores})",
         *member,
         text=tool.description if code == "R101" else query,
-        suggestion=f"{advice}: {', '.join(words)} stand in this tool alone" if words else advice,
+        suggestion=f"{advice}: {', '.join(words)} are only in this tool" if words else advice,
         words=words,
         others=(RelatedTool(hider.id, "goes first", Location(hider.place, ("description",))),),
     )
@@ -513,5 +522,5 @@ def find_orphans(catalogue: LintContext) -> Iterator[Finding]:
                     "L103",
                     tool,
                     f"{tool.id!r} is related to no tool; the others of source {source_id!r} are",
-                    suggestion="state what it belongs to or follows, by `related` or `nextSteps`",
+                    suggestion="add its relations, as `related` or `nextSteps`",
                 )

@@ -73,7 +73,7 @@ class Location:
     Attributes:
         place: The place of a tool or of an entry of a hints file, from their readers.
         member: The way from there to the text: `("inputSchema", "properties", "id")`.
-        start: Where in the text the finding begins, in characters.
+        start: The first character of the finding in the text.
         size: How many characters it covers; 0 for the whole member.
         text: The text in that place, for files in which members have no places.
     """
@@ -205,7 +205,7 @@ def find_rule(name: str) -> Rule:
 def find_codes(pattern: str) -> frozenset[str]:
     """Return the codes that *pattern* means: `ALL`, a code, its beginning, or the name of a rule.
 
-    It is empty if there is no such rule.
+    It is empty for an unknown rule.
     """
     wanted = pattern.strip().upper()
     if wanted == ALL:

@@ -90,7 +90,7 @@ class _Suppressions:
                 codes = ", ".join(one.codes)
                 yield Finding(
                     "M102",
-                    f"{codes} is suppressed for {one.pattern!r}, where it is not found",
+                    f"{codes} is suppressed for {one.pattern!r}, but not found there",
                     suggestion="remove it",
                     spot=Location(one.place, text=one.codes[0]),
                 )

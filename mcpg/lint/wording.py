@@ -6,6 +6,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise, starmap
 from typing import Any, NamedTuple
 
 from mcpg.catalog.model import Parameter, Tool
@@ -68,7 +69,7 @@ def check_names(catalogue: LintContext) -> Iterator[Finding]:
             if rest and first.name != rest[0].name:
                 message = (
                     f"the names {first.name!r} and {rest[0].name!r}"
-                    " differ by case or separators alone"
+                    " differ only by case or separators"
                 )
                 others = tuple(RelatedTool(tool.id, "is written alike") for tool in rest)
                 yield make_finding(
@@ -76,7 +77,7 @@ def check_names(catalogue: LintContext) -> Iterator[Finding]:
                     first,
                     message,
                     "name",
-                    suggestion="rename one by what it does",
+                    suggestion="rename one by its effect",
                     others=others,
                 )
     for tool in catalogue.tools:
@@ -84,8 +85,8 @@ def check_names(catalogue: LintContext) -> Iterator[Finding]:
         if beginning is not None and beginning[0] not in _VAGUE:
             continue  # as nearly all; to cut identifiers takes long
         if _VAGUE.issuperset(split_words(_DIGITS.sub(" ", tool.name))):
-            advice = "name it by what it does, and on what: `invoice_search`"
-            message = f"the name {tool.name!r} tells nothing"
+            advice = "name its action and object: `invoice_search`"
+            message = f"the name {tool.name!r} is vague"
             yield make_finding("N104", tool, message, "name", suggestion=advice)
 
 
@@ -135,12 +136,12 @@ _FAULTS = {
     "D101": _Fault(
         "have no description",
         "{id!r} has no description",
-        "say what it does, on what, and when to use it",
+        "describe its effect, its object, and when to use it",
     ),
     "D102": _Fault(
         "have a description of hardly a word",
-        "the description of {id!r} has hardly a word that says what it does",
-        "say what it does, on what, and what it returns",
+        "the description of {id!r} has hardly a word about its effect",
+        "describe its effect, its object and its result",
     ),
     "D103": _Fault(
         "have a description that fits any tool",
@@ -149,7 +150,7 @@ _FAULTS = {
     ),
     "D109": _Fault(
         "have a description that repeats the name",
-        "the description of {id!r} says no more than its name",
+        "the description of {id!r} adds nothing to its name",
         "add what it returns, what it needs, or when to use it",
     ),
     "D104": _Fault(
@@ -220,7 +221,7 @@ def _find_repeated(catalogue: LintContext) -> Iterator[Finding]:
                 first,
                 f"{first.id!r} and {whose} have the same description",
                 "description",
-                suggestion="say in each what the others do not do",
+                suggestion="add the differences to the descriptions",
                 others=tuple(RelatedTool(tool.id, "has the same description") for tool in rest),
             )
 
@@ -233,7 +234,7 @@ def _find_stuffed_descriptions(catalogue: LintContext) -> Iterator[Finding]:
             how = f"repeats {word!r} {format_count(count, 'time')} in {len(words)} words"
         elif len(words) >= _MANY_WORDS and len(set(words)) < _DISTINCT_SHARE * len(words):
             how = f"has {format_count(len(set(words)), 'word')} over and over"
-        elif any(map(_is_list, _CLAUSE_END.split(tool.description))):
+        elif any(starmap(_is_list, pairwise(("", *_CLAUSE_END.split(tool.description))))):
             how = "is a list of words"
         else:
             continue
@@ -246,9 +247,14 @@ def _find_stuffed_descriptions(catalogue: LintContext) -> Iterator[Finding]:
         )
 
 
-def _is_list(part: str) -> bool:
-    """Return whether a part of a text is words side by side, as no sentence of English is."""
-    if len(part.split()) < _LIST_WORDS or not part.isascii() or _ENUMERATION.search(part):
+def _is_list(before: str, part: str) -> bool:
+    """Return whether a part of a text is words side by side, as no sentence of English is.
+
+    Values that the part *before* introduces, as in `Supports: a, b`, are not.
+    """
+    if len(part.split()) < _LIST_WORDS or not part.isascii():
+        return False
+    if any(map(_ENUMERATION.search, (before, part))):
         return False
     words, commas = split_words(part), part.count(",")
     stops = sum(word in get_stop_words("english") for word in words)
@@ -262,7 +268,8 @@ _MANY_WORDS = 20
 _DISTINCT_SHARE = 0.15
 _LIST_STOPS = 0.05
 _ENUMERATION = re.compile(
-    r"\b(?:such as|including|e\.g|like|supports?|one of|either)\b|[`'\"{}=|<>/]", re.IGNORECASE
+    r"\b(?:such as|includ(?:e|es|ing)|e\.g|like|supports?|one of|either)\b|[`'\"{}=|<>/]",
+    re.IGNORECASE,
 )
 
 _FIELDS = (("T101", "categories", "category"), ("T102", "tags", "tag"))
@@ -389,6 +396,9 @@ def _find_lacks(parameter: Parameter, tool: Tool) -> Iterator[str]:
     schema = properties.get(parameter.path) if isinstance(properties, dict) else None
     stated = schema.keys() if isinstance(schema, dict) else frozenset()
     text = parameter.description.strip()
+    if not text and parameter.path in tool.description:
+        told = re.search(_TOLD.format(re.escape(parameter.path)), tool.description)
+        text = told[0] if told else ""
     if not (text or parameter.values or not stated.isdisjoint(_SELF_EXPLAINING)):
         yield "P101"
     is_typed = parameter.type or parameter.values or not stated.isdisjoint(_TYPED)
@@ -398,10 +408,12 @@ def _find_lacks(parameter: Parameter, tool: Tool) -> Iterator[str]:
         yield "P103"
 
 
+# A description has the argument under `Args:`, as `:param name:`, or in a list.
+_TOLD = r"(?:\n|\bArgs:|\bParameters:|:param)[\s*`-]*{}[`*]*\s*(?:\([^)]*\)[*`]*\s*)?[:-].*"
 _LACKS = {
-    "P101": ("without a description", "say what it means and how it looks"),
-    "P102": ("without a type", "state its `type`"),
-    "P103": ("whose description repeats the name", "say what the name does not"),
+    "P101": ("without a description", "describe its meaning and form"),
+    "P102": ("without a type", "add its `type`"),
+    "P103": ("whose description repeats the name", "add the form of the value, or its effect"),
 }
 
 
@@ -413,7 +425,7 @@ _TAG = re.compile(
 _LINK = re.compile(r"\bhttps?://[^\s<>\"'`)\]]+", re.IGNORECASE)
 _KINDS = (
     ("D107", _TAG, "HTML", "write plain text or Markdown"),
-    ("D108", _LINK, "a link", "say what the page says; a model does not open it, or should not"),
+    ("D108", _LINK, "a link", "copy the important content of the page; models do not open it"),
 )
 
 
@@ -588,7 +600,7 @@ def _check_bounds(schema: dict[str, Any]) -> _Faults:
     try:
         re.compile(pattern)
     except (re.error, RecursionError, OverflowError):
-        yield "S106", ("pattern",), f"has a pattern that is no regular expression: {pattern[:40]!r}"
+        yield "S106", ("pattern",), f"has an invalid regular expression: {pattern[:40]!r}"
 
 
 def _leads(reference: str, root: dict[str, Any]) -> bool:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, field
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 from mcpg.net.http import Budget, Endpoint, EndpointError, Usage
 from mcpg.text.json_values import JsonObject
+from mcpg.values import find_former
 
 __all__ = ["Budget", "Endpoint"]
 
@@ -35,7 +36,7 @@ _LONGEST_ANSWER = 262_144
 
 
 @runtime_checkable
-class Normalizer(Protocol):
+class Rewriter(Protocol):
     """Rewrites queries in English.
 
     A class with a time limit of its own has it as an attribute `seconds`.
@@ -50,8 +51,8 @@ class Normalizer(Protocol):
 
 
 @dataclass(eq=False)
-class FunctionNormalizer:
-    """A host's own function as a normalizer.
+class FunctionRewriter:
+    """A host's own function as a rewriter.
 
     Attributes:
         fingerprint: Identifies the function; differs if its answers would.
@@ -137,7 +138,7 @@ class _ChatModel:
         return EndpointError(message, kind=kind, place=self._endpoint.display)
 
 
-class ChatNormalizer(_ChatModel):
+class ChatRewriter(_ChatModel):
     """A chat model that rewrites queries."""
 
     def rewrite(self, query: str) -> str:
@@ -199,3 +200,10 @@ class ChatReranker(_ChatModel):
             return [by_number[number] for number in numbers]
         except (ValueError, KeyError, TypeError, RecursionError):
             raise self._error("the answer is not a list of numbers") from None
+
+
+if not TYPE_CHECKING:
+    _FORMER = {f"{kind}Normalizer": f"{kind}Rewriter" for kind in ("", "Chat", "Function")}
+
+    def __getattr__(name: str) -> object:
+        return find_former(__name__, _FORMER, name)

@@ -10,8 +10,8 @@ from mcpg.catalog.model import Tool
 from mcpg.errors import Diagnostic
 from mcpg.search.results import StrategyName
 from mcpg.text.json_values import JsonValue
-from mcpg.text.markup import plan_html
-from mcpg.values import empty_as_null, round_shown_score, score_text, to_json
+from mcpg.text.markup import result_html
+from mcpg.values import round_shown_score, score_text, to_json
 
 DOUBTFUL = 0.25
 """A plan is reported as doubtful if less surely nothing is missing, or every task belongs."""
@@ -39,7 +39,7 @@ class Dependency:
 
     Attributes:
         kind: `nextStep`, `provides` or `stage`.
-        origin: Where it comes from: `authored`, `observed`, `schema` or `inferred`.
+        origin: Its origin: `authored`, `observed`, `schema` or `inferred`.
         weight: Strength in (0, 1].
         mappings: The arguments that the first task provides to this one.
     """
@@ -117,34 +117,13 @@ class Task:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the task as a JSON object; arguments that the goal fills are with the plan."""
-        return {
-            "id": self.id,
-            "toolId": self.tool_id,
-            "sourceId": self.source_id,
-            "toolName": self.tool_name,
-            "displayName": self.display_name,
-            "summary": self.summary,
-            "layer": self.layer,
-            "isPrerequisite": self.is_prerequisite,
-            "isDestructive": self.is_destructive,
-            "score": round_shown_score(self.score),
-            "confidence": round_shown_score(self.confidence),
-            "dependsOn": [
-                to_json(one)
-                | {
-                    "weight": round_shown_score(one.weight),
-                    "mappings": [empty_as_null(to_json(each), "field") for each in one.mappings],
-                }
-                for one in self.depends_on
-            ],
-            "provided": [empty_as_null(to_json(one), "field") for one in self.provided],
-            "alternatives": [
-                to_json(one) | {"confidence": round_shown_score(one.confidence)}
-                for one in self.alternatives
-            ],
-            "filled": [],
-            "rationale": self.rationale,
-        }
+        members = to_json(
+            self,
+            without=("rationale", "_load"),
+            rounded=("score", "confidence", "weight"),
+            nulls=("field",),
+        )
+        return members | {"filled": [], "rationale": self.rationale}
 
     def __repr__(self) -> str:
         return f"Task({self.id!r}, {self.tool_id!r}, confidence={self.confidence:.6f})"
@@ -156,7 +135,6 @@ class MissingInput:
 
     Attributes:
         type: Its JSON type, "" if the schema has none.
-        description: Its description in the schema, on one line.
     """
 
     argument: str
@@ -233,13 +211,10 @@ class Plan:
             "tasks": [task.to_dict() | {"filled": filled.get(task.id, [])} for task in self.tasks],
             "layers": [list(layer) for layer in self.layers],
             "intents": [
-                {"reason": None} | to_json(one) | {"confidence": round_shown_score(one.confidence)}
-                for one in self.intents
+                {"reason": None} | to_json(one, rounded=("confidence",)) for one in self.intents
             ],
-            "missing": [empty_as_null(to_json(one), "type") for one in self.missing],
-            "broken": [
-                to_json(one) | {"weight": round_shown_score(one.weight)} for one in self.broken
-            ],
+            "missing": [to_json(one, nulls=("type",)) for one in self.missing],
+            "broken": [to_json(one, rounded=("weight",)) for one in self.broken],
             "diagnostics": [one.to_dict() for one in self.diagnostics],
         }
 
@@ -253,7 +228,7 @@ class Plan:
         )
 
     def _repr_html_(self) -> str:
-        return plan_html(self.to_dict())
+        return result_html(self.to_dict())
 
 
 @dataclass(frozen=True, slots=True)

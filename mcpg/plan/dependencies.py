@@ -132,7 +132,6 @@ class TaskLink:
     Attributes:
         kind: `nextStep`, `provides` or `stage`.
         weight: Strength in (0, 1].
-        reason: Why, for people.
         fields: Output fields of the first, "" if they are unknown, and the arguments of the
             other that they fill.
     """
@@ -332,6 +331,6 @@ def _iter_handle_links(
                 continue
             giver = min(givers, key=standing.__getitem__)
             weight = round(_BY_HANDLE * asked[profiles[giver].nouns[-1]], DECIMALS)
-            reason = f"the argument {argument!r} asks for what it is named after"
+            reason = f"the argument {argument!r} is named after the result"
             link = TaskLink(PROVIDES, _INFERRED, max(0.01, weight), reason, (("", argument),))
             yield (giver, tool), link

@@ -54,7 +54,6 @@ class GoalPart(NamedTuple):
     """A part of a goal.
 
     Attributes:
-        text: Its words, as the goal has them.
         asked: The probability that the part means each tool, the likeliest first.
         best: The first match of a search for the part, and its score; `None` without any.
     """
@@ -84,7 +83,6 @@ class GoalEvidence(NamedTuple):
         scores: The scores of the matches of a search for it, best first.
         sources: The probability that it means any tool of a source.
         takers: How rare it is that a source takes one of its literals, in [0, 1].
-        named: The sources that it names.
     """
 
     scores: Mapping[int, float]

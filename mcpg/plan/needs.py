@@ -59,12 +59,7 @@ LEAST_NEED = 0.1
 
 
 class Argument(NamedTuple):
-    """A required argument.
-
-    Attributes:
-        stems: The words of its name.
-        told: The words of its description.
-    """
+    """A required argument."""
 
     name: str
     stems: tuple[str, ...]
@@ -78,7 +73,6 @@ class Profile:
     Attributes:
         kinds: The probability of each of `lexicon.OPERATION_KINDS`.
         nouns: The objects of its work according to its name, as stems.
-        required: Its required arguments.
         asks: The stems in their names.
         deletes: Whether it most likely deletes, and is not marked as read-only.
         is_destructive: Whether it deletes, or its author or server marks it as destructive.
@@ -163,7 +157,6 @@ class Needed(NamedTuple):
     Attributes:
         chance: The probability that it must, in (0, 1].
         before: The tool of the path that it runs right before.
-        reason: Why, for people.
     """
 
     tool: int
@@ -288,7 +281,7 @@ class PlanContext:
     def _weigh_stated(self, tool: int, given: frozenset[str]) -> dict[int, Needed]:
         """Return the tools that an author, a trace or a schema puts before *tool*, with chances.
 
-        The chance is 0 if both read, and *tool* requires nothing that the other does not.
+        The chance is 0 if both read, and *tool* has no requirement of its own.
         """
         goal = self.profile(tool)
         asked = {one.name for one in goal.required}

@@ -101,8 +101,7 @@ class _PlanDraft:
     """A plan before its tasks have names.
 
     Attributes:
-        others: The other choices, the likeliest first.
-        used: The tools in use.
+        others: The alternatives, the likeliest first.
         best: The best score of a search for the goal or a part of it.
     """
 

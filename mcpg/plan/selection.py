@@ -97,9 +97,8 @@ class Choice:
     Attributes:
         chance: The probability that the goal needs it.
         asked: The probability that a part of the goal means it.
-        part: The place of that part.
         score: The score of a search for the goal or a part of it, 0 for none.
-        need: Why it runs before its likeliest dependent; `None` if there is no such tool.
+        need: Why it runs before its likeliest dependent; `None` without such a tool.
     """
 
     tool: int
@@ -206,7 +205,7 @@ def _does_same(choice: Choice, other: Choice, context: PlanContext) -> bool:
 
 
 def is_harmless(choice: Choice, context: PlanContext) -> bool:
-    """Return whether a tool neither deletes nor is marked as destructive without being found."""
+    """Return whether a tool was found, or neither deletes nor has a destructive mark."""
     profile = context.profile(choice.tool)
     return not profile.deletes and (bool(choice.score) or not profile.is_destructive)
 

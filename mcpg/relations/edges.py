@@ -49,8 +49,6 @@ class Edge:
     """A directed edge from one tool to another.
 
     Attributes:
-        source: Tool id it leaves.
-        target: Tool id it reaches.
         weight: Strength in (0, 1], see `compute_weight`; 1 for what an author wrote.
         fields: The output fields of the source that fill arguments of the target.
         coverage: How much of the target's input they are; `None` without fields.

@@ -113,11 +113,7 @@ def learn(
     before: ObservedCalls = NOTHING,
     name_of: Callable[[str, str], str | None] | None = None,
 ) -> Lesson:
-    """Learn from the traces at *paths*.
-
-    Raises:
-        SourceError: A file cannot be read.
-    """
+    """Learn from the traces at *paths*."""
     learner = Learner(before, name_of)
     learner.read([*paths])
     return learner.finish()
@@ -250,7 +246,6 @@ class Tally:
         timeless: Calls without a plausible time; the order of the lines counts.
         negative: Calls that end before they begin; they count without a duration.
         unknown_tools: Unknown tools, the first thousand, with the number of their calls.
-        cut: Truncated files.
     """
 
     lines: int = 0
@@ -286,11 +281,7 @@ class CallReader:
         self._tools: dict[tuple[Any, Any], str] = {}
 
     def read(self, stream: Contents, place: str) -> None:
-        """Read all lines of *stream*; see `decompress_stream`. Those that are too long are skipped.
-
-        Raises:
-            SourceError: The disk or the sender of the stream at *place* failed.
-        """
+        """Read all lines of *stream*, see `decompress_stream`, but those that are too long."""
         try:
             while line := stream.readline(LONGEST_LINE):
                 if len(line) < LONGEST_LINE or line.endswith(b"\n"):
@@ -490,11 +481,7 @@ def _list_objects(value: object) -> list[dict[str, Any]]:
 
 
 def decompress_stream(stream: IO[bytes] | io.RawIOBase, place: str) -> Contents:
-    """Return *stream*, decompressed where it is compressed by gzip.
-
-    Raises:
-        SourceError: The disk or the sender of the stream at *place* failed.
-    """
+    """Return *stream*, decompressed where it is compressed by gzip."""
     try:
         start = stream.read(2) or b""
     except OSError as fault:

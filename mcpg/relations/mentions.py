@@ -83,12 +83,9 @@ class MentionReader:
     ) -> list[tuple[int, int]]:
         """Return the pairs of tools that *text* orders, the earlier first.
 
-        Args:
-            text: The description of the tool *own*, or of one of its arguments.
-            own: The place of the described tool.
-            needs: The stems of the names of its arguments: a tool that provides one comes before.
-            is_argument: Whether the text describes an argument, whose value comes from the named
-                tool.
+        The *text* describes the tool at the place *own*, or one of its arguments (*is_argument*),
+        whose value comes from the named tool. *needs* are the stems of the names of its arguments:
+        a tool that provides one comes before.
         """
         language = _CHINESE if _UNSPACED.search(text) else detect_language(split_words(text))
         sentences = [*self._iter_sentences(text[:_MOST_TEXT], own, language)]

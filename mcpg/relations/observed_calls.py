@@ -236,11 +236,7 @@ def encode(observed: ObservedCalls) -> str:
 
 
 def decode(text: str, place: str) -> ObservedCalls:
-    """Read the text of a file.
-
-    Raises:
-        SourceError: It is not such a file, or damaged.
-    """
+    """Read the text of a file."""
     sessions: dict[str, int] | None = None
     tools: dict[str, dict[str, ToolCounts]] = {}
     pairs: dict[Pair, dict[str, PairCounts]] = {}

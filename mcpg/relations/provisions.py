@@ -295,7 +295,7 @@ _Fill = tuple[float, str, bool]
 
 
 def _is_crossed(given: Field, taken: Field) -> bool:
-    """Return whether one of the fields is a single word, and the other names another thing.
+    """Return whether one of the fields is a single word, and its partner names another thing.
 
     The range of a sheet is not a sheet of a range, and an input format is not an input.
     """

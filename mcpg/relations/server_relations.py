@@ -83,6 +83,8 @@ class AffinityIndex:
         for term in choose_affordable(own, self.sizes):
             gain = own[term] * self._rarities[term]
             for weight, held in self._postings[term].items():
+                if own[term] == weight == PROSE and _is_common(self.vocabulary.words[term]):
+                    continue
                 more = weight * gain
                 for other in held:
                     found[other] += more
@@ -96,6 +98,7 @@ class AffinityIndex:
         ranked = sorted(
             (-first[term] * second[term] * self._rarities[term], term)
             for term in first.keys() & second.keys() & self._rarities.keys()
+            if max(first[term], second[term]) > PROSE or not _is_common(words[term])
         )
         return [words[term] for _, term in ranked[:_TERMS_IN_REASON]]
 
@@ -164,10 +167,18 @@ def name_groups(tool: Tool, position: int, vocabulary: Vocabulary) -> tuple[str,
 
 
 @lru_cache(_MOST_SLUGS)
+def _is_common(word: str) -> bool:
+    """Return whether a *word* in the prose of two tools does not relate them, such as `etc`."""
+    return lexicon.share_of_texts(word, lexicon.ENGLISH) >= _COMMON
+
+
+@lru_cache(_MOST_SLUGS)
 def _slug(text: str) -> str:
     return _NO_GROUP_CHARACTER.sub("-", fold(text)).strip("-")
 
 
+# The share of English texts of a hundred words that have a common word.
+_COMMON = 0.01
 # Less likely next steps are ignored.
 _LEAST_NOTED = 0.2
 # The probability of a sequence of two tools of a server from which they are related; and the least

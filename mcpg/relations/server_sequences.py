@@ -438,7 +438,7 @@ def find_sequence(a: Work, b: Work) -> tuple[int, int] | None:
     """Return the kinds of work of two tools that are a step in the life of one entity.
 
     It is created or found, then read, then changed or deleted. The next tool must require its id,
-    and nothing that the first tool does not know.
+    and nothing that the first tool lacks.
     """
     first, then = a.kind, b.kind
     if then not in _SEQUENCES.get(first, ()) or a.head != b.head:
@@ -468,7 +468,6 @@ class ServerSteps:
     """Weighs sequences of tools of one server, by their places.
 
     Attributes:
-        works: The work of each tool.
         linked: For each tool, tools that it names or that name it, or that are ordered with it.
     """
 

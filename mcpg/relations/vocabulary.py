@@ -207,7 +207,7 @@ def build_vocabulary(tools: Sequence[Tool]) -> Vocabulary:
         term: (count > limit, count == 1, rarity(count, size)) for term, count in holders.items()
     }
     kept = tuple(_choose_telling(terms, values) for terms in found)
-    # The shown word is the one in most names, then the shortest.
+    # The word in most names is shown, then the shortest.
     forms: dict[str, str] = {}
     for _, _, word in sorted((-named[word], len(word), word) for word in {*described, *named}):
         forms.setdefault(_find_term(word), word)
@@ -373,8 +373,7 @@ def taken_fields(tool: Tool) -> list[Field]:
 def qualify_field(field: Field, subjects: Sequence[str]) -> Iterator[tuple[FieldKey, bool]]:
     """Name a field of one word in full: the `id` of an order is an `order_id` to others.
 
-    Yields:
-        Each name, and whether it contains all known words.
+    Each name comes with whether it contains all known words.
     """
     if len(field.key) != 1:
         return

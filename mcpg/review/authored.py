@@ -201,7 +201,7 @@ _LISTS = ("aliases", "keywords", "examples")
 
 @dataclass(frozen=True, slots=True)
 class HintsEdit:
-    """The effect of a save: the content before, `None` if there is no file, and after it."""
+    """The effect of a save: the content before, `None` without a file, and after it."""
 
     path: Path
     before: bytes | None
@@ -467,7 +467,7 @@ def _edit_yaml(text: str, place: str, query: str, change: _Change) -> str:
         ]
     else:
         raise InputError(
-            "holds neither a list of judged queries nor a mapping from queries to tools",
+            "contains neither a list of judged queries nor a mapping from queries to tools",
             place=place,
             remedy="see docs/reference/judged-queries.md",
         )

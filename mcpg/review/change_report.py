@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from mcpg.catalog.model import Tool
 from mcpg.catalog.schema_changes import Compatibility
-from mcpg.errors import Diagnostic, UsageError, find_remedy
+from mcpg.errors import Diagnostic, UsageError
 from mcpg.review.diff import CatalogueDiff, FieldDifference, ToolDifference
 from mcpg.review.impact import (
     CONFIDENCE_LOSSES,
@@ -164,9 +164,7 @@ def change_report_json(report: ChangeReport) -> JsonObject:
             ],
         },
         "gates": [to_json(one) for one in report.gates],
-        "diagnostics": [
-            to_json(one) | {"remedy": find_remedy(one.code)} for one in report.diagnostics
-        ],
+        "diagnostics": [one.to_dict() for one in report.diagnostics],
     }
 
 

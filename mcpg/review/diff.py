@@ -71,10 +71,10 @@ class RelationDifference:
 
     Attributes:
         kind: `related`, `nextStep` or `GROUP`.
-        target: The id of the other tool, the URI of another document, or the group.
+        target: The id of the linked tool, the URI of another document, or the group.
         is_added: Whether it is new, rather than gone. An edge that was inferred and is observed now
             is gone as inferred and new as observed.
-        origin: Where an edge comes from, such as `authored`; "" for a group.
+        origin: The origin of an edge, such as `authored`; "" for a group.
     """
 
     kind: str
@@ -379,7 +379,7 @@ def diff_bundles(old: Bundle, new: Bundle) -> BundleDiff:
     )
 
 
-def unified_text(old: Bundle, new: Bundle, *, are_folders: bool = False) -> str:
+def format_unified_diff(old: Bundle, new: Bundle, *, are_folders: bool = False) -> str:
     """Show the changed lines of every document, as `git diff` does; "" when none changed.
 
     A schema of a generated section that a bundle has on one line is shown indented; folders have

@@ -107,7 +107,7 @@ def sample_wordings(
     changed: AbstractSet[str],
     words: Mapping[str, float],
 ) -> tuple[ImpactQuery, ...]:
-    """Return at most *most* of *wordings*, first the ones that a change is likely to move.
+    """Return at most *most* of *wordings*, first those that a change is likely to move.
 
     Half of them are texts of changed tools, as far as there are so many. All are sorted by the
     share of their words that changed tools have gained, and texts without such words
@@ -394,13 +394,13 @@ class ImpactStudy:
         named = {name for one in judgements.queries for name in one.relevant}
         if named and named == unknown.keys():
             raise InputError(
-                "names no tool that either catalogue has",
+                "names no tool of either catalog",
                 place=judgements.place,
                 remedy="name tools by id, `source::name` or name; `mcpg list` shows them",
             )
         self.diagnostics = judgements.diagnostics
         for name, line in unknown.items():
-            message = f"neither catalogue has one tool called {name[:80]!r}"
+            message = f"neither catalog has one tool called {name[:80]!r}"
             place = f"{judgements.place}:{line}"
             self.diagnostics += (warning(Code.JUDGED_TOOL_UNKNOWN, message, place),)
         queries = []

@@ -155,7 +155,7 @@ class LockChange:
     def statement(self) -> ToolStatement:
         """The present statement, or the approved one of a missing tool."""
         found = self.after or self.before
-        assert found is not None, "a change has one or the other"  # noqa: S101
+        assert found is not None, "a change has at least one"  # noqa: S101
         return found
 
     @property
@@ -252,7 +252,7 @@ def as_approved(tool: Tool, approved: ToolStatement) -> Tool:
 def _adds_hints(approved: Hints, now: Hints, added: Hints) -> bool:
     """Return whether hints *now* have anything neither *approved* nor *added* by people.
 
-    Entries and values may be missing: without them a tool is no easier to find, and is taken to be
+    Entries and values may be missing: missing entries do not help to find a tool, and it counts as
     riskier. A bundle has the hints of files of people, which its sources do not have. But a tool
     that was approved as disabled is not enabled by a missing value.
     """
@@ -532,7 +532,7 @@ def parse_lock(text: str, place: str) -> ApprovedTools:
         one = _read_statement(entry, f"{place}: tools[{number}]")
         first = numbered.setdefault(one.key, number)
         if first != number:
-            message = f"{one.name[:_SHOWN]!r} stands in tools[{first}] and in tools[{number}]"
+            message = f"{one.name[:_SHOWN]!r} is in tools[{first}] and in tools[{number}]"
             remedy = "keep one of them, and run `mcpg lock --check`"
             raise InputError(message, place=place, remedy=remedy)
         statements.append(one)
@@ -550,14 +550,14 @@ def _read_object(text: str, place: str) -> JsonObject:
         raise _damage_error(fault.message, fault.place) from None
     if repeated:
         keys = ", ".join(repr(key[:_SHOWN]) for key in sorted(repeated)[:3])
-        raise _damage_error(f"a key stands twice in one object: {keys}", place)
+        raise _damage_error(f"a key is twice in one object: {keys}", place)
     found = documents[0] if len(documents) == 1 else None
     return found if isinstance(found, dict) else {}
 
 
 def _read_statement(entry: JsonValue, place: str) -> ToolStatement:
     if not isinstance(entry, dict):
-        raise _damage_error("is no object", place)
+        raise _damage_error("is not an object", place)
     source_id, name = entry.get("source"), entry.get("name")
     if not (isinstance(source_id, str) and isinstance(name, str) and name):
         raise _damage_error("has no 'source' and 'name'", place)
@@ -610,14 +610,14 @@ def _text(entry: JsonObject, member: str, place: str) -> str | None:
     if isinstance(stated, list) and all(isinstance(line, str) for line in stated):
         return "\n".join(map(str, stated))
     if stated is not None and not isinstance(stated, str):
-        raise _damage_error(f"{member!r} is no text", place)
+        raise _damage_error(f"{member!r} is not text", place)
     return stated
 
 
 def _members(entry: JsonObject, member: str, place: str) -> JsonObject | None:
     stated = entry.get(member)
     if stated is not None and not isinstance(stated, dict):
-        raise _damage_error(f"{member!r} is no object", place)
+        raise _damage_error(f"{member!r} is not an object", place)
     return stated
 
 

@@ -226,7 +226,7 @@ class ToolLock:
     """Definitions of tools that were approved; see `mcpg lock`.
 
     Attributes:
-        lock: What was approved.
+        lock: The approved tools.
         place: The lock file, for messages.
         on_change: What becomes of tools that have changed since: `warn` describes them as approved,
             `hide` hides them. Tools that the lock lacks are hidden.
@@ -241,7 +241,7 @@ class ToolLock:
 
     def __post_init__(self) -> None:
         if self.on_change not in (OnChange.WARN, OnChange.HIDE):
-            remedy = "use 'warn' or 'hide': a lock approves what is to be accepted"
+            remedy = "use 'warn' or 'hide': accepted changes are approved in a lock"
             raise UsageError(f"unknown value {self.on_change!r}", remedy=remedy)
 
     @classmethod

@@ -1,6 +1,6 @@
-"""Query normalization: a query is also searched as rewritten in English.
+"""Query rewriting: a query is also searched as rewritten in English.
 
-The normalizer may be slow, wrong, or misled by the query, so it is called within a time budget, its
+The rewriter may be slow, wrong, or misled by the query, so it is called within a time budget, its
 answer is checked, lost literals are restored, and the query is also searched as given. Only
 searches with this option import this module.
 
@@ -39,7 +39,7 @@ from mcpg.explain.explain import (
 from mcpg.index import Index
 from mcpg.search.caches import SearchCache
 from mcpg.search.calibration import worth_offering
-from mcpg.search.guards import GuardedNormalizer
+from mcpg.search.guards import GuardedRewriter
 from mcpg.search.index_vectors import SearchVectors, cached_rewrite
 from mcpg.search.pipeline import RankedList, stage
 from mcpg.search.results import Match, SearchRequest, SearchResult, Strategy
@@ -310,7 +310,7 @@ class RewriteStatus:
     PLAIN = "plain English"
     REFUSED = "refused"
     FAILED = "failed"
-    MISSING = "no normaliser"
+    MISSING = "no rewriter"
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,10 +319,8 @@ class Rewrite:
 
     Attributes:
         status: One of the names in `RewriteStatus`.
-        text: The rewritten query, or "".
         trust: The probability, in [0, 1], that the rewrite means the same as the query.
         language: The language of the query; `None` if it was not tested.
-        restored: The restored literals.
         agreement: The cosine of both texts if they are searched by vectors, else `None`.
     """
 
@@ -378,20 +376,20 @@ class Rewrite:
 
 
 def rewrite_query(
-    query: str, index: Index, normalizer: GuardedNormalizer | None, cache: SearchCache | None
+    query: str, index: Index, rewriter: GuardedRewriter | None, cache: SearchCache | None
 ) -> Rewrite:
     """Rewrite *query* for a search of *index*, if possible and useful.
 
-    Errors of the normalizer are not raised; an interrupt of the wait is.
+    Errors of the rewriter are not raised; an interrupt of the wait is.
     """
-    if normalizer is None:
+    if rewriter is None:
         return Rewrite(query, RewriteStatus.MISSING)
     literals = select_literals(query)
     language = language_in(query, literals, index)
     if language.is_plain_english:
         return Rewrite(query, RewriteStatus.PLAIN, language=language)
     try:
-        answer = cached_rewrite(cache, normalizer, query)
+        answer = cached_rewrite(cache, rewriter, query)
     except McpgError as fault:
         return Rewrite(query, RewriteStatus.FAILED, reason=str(fault), language=language)
     verdict = judge(query, answer, literals)
@@ -431,7 +429,6 @@ class SearchPlace:
     """The place of a tool in one of the searches.
 
     Attributes:
-        rank: Its place there, from 1.
         weight: How much its score there counts, in [0, 1].
     """
 
@@ -504,7 +501,7 @@ def _part(place: SearchPlace | None) -> float:
     return place.weight * place.match.score if place else 0.0
 
 
-def normalized_answer(
+def answer_rewritten(
     searcher: Searcher,
     request: SearchRequest,
     diagnostics: tuple[Diagnostic, ...],
@@ -514,15 +511,15 @@ def normalized_answer(
     rewrite, vectors = _rewrite(searcher, request, trace)
     diagnostics = (*diagnostics, *rewrite.diagnostics)
     if not rewrite.text:
-        return searcher.answer(request._replace(normalize=False), diagnostics, trace)[0]
+        return searcher.answer(request._replace(rewrite=False), diagnostics, trace)[0]
     halves = [searcher.rank_request(part, trace, vectors) for part in _parts(request, rewrite)]
     return _join_results(searcher, request, rewrite, halves, diagnostics, trace)[0]
 
 
-def normalized_explanation(
+def explain_rewritten(
     searcher: Searcher, request: SearchRequest, diagnostics: tuple[Diagnostic, ...]
 ) -> Explanation:
-    """Answer as `normalized_answer` does, and explain every part of the answer."""
+    """Answer as `answer_rewritten` does, and explain every part of the answer."""
     start = time.perf_counter()
     rewrite, vectors = _rewrite(searcher, request)
     duration = (time.perf_counter() - start) * 1e3
@@ -536,7 +533,7 @@ def normalized_explanation(
         parts = tuple(part._replace(limit=request.limit) for part in parts)
         found = joined_explanation(parts, rankings, traces, result, offered, searcher)
     else:
-        found = explain(searcher, request._replace(normalize=False), diagnostics)
+        found = explain(searcher, request._replace(rewrite=False), diagnostics)
     # What became of the query comes before everything else.
     return found._replace(stages=(Stage(STAGE, duration, rewrite.details()), *found.stages))
 
@@ -547,7 +544,7 @@ def _rewrite(
     """Rewrite the query; if vectors are searched, they affect the trust."""
     vectors = None if request.strategy == Strategy.GRAPH else searcher.search_vectors()
     cache = searcher.services.cache if searcher.services else None
-    rewrite = rewrite_query(request.query, searcher.index, searcher.normalizer(), cache)
+    rewrite = rewrite_query(request.query, searcher.index, searcher.rewriter(), cache)
     if not rewrite.text or rewrite.language is None or vectors is None:
         return rewrite, vectors
     try:
@@ -563,7 +560,7 @@ def _rewrite(
 def _parts(request: SearchRequest, rewrite: Rewrite) -> tuple[SearchRequest, ...]:
     """Return both searches: deep enough to be merged, and without options for the merged result."""
     asked = request._replace(
-        limit=depth(request.limit), min_score=0.0, abstain=False, normalize=False
+        limit=depth(request.limit), min_score=0.0, abstain=False, rewrite=False
     )
     return asked, asked._replace(query=rewrite.text)
 

@@ -12,7 +12,7 @@ from itertools import chain
 from math import fsum, log, prod
 from pathlib import Path
 from threading import Lock
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 from weakref import WeakKeyDictionary
 
 from mcpg.catalog.model import Hints, Tier
@@ -35,10 +35,8 @@ from mcpg.search.results import (
     check_text,
 )
 from mcpg.text import fold
-from mcpg.text.markup import route_html
-from mcpg.values import DECIMALS, former_name, round_shown_score, score_text, to_json
-
-Answer = TypeVar("Answer")
+from mcpg.text.markup import result_html
+from mcpg.values import DECIMALS, Answer, former_name, round_shown_score, score_text, to_json
 
 READ_ONLY, WRITE, NONE = "read-only", "write", "none"
 
@@ -107,9 +105,6 @@ def derived_preference(
 
     The words of the query must be so many times likelier, the *odds*, at least 1, among tools of
     one kind. With *uses_lexicon*, a word also counts as its translations.
-
-    Raises:
-        StaleIndexError: The index is damaged.
     """
     kinds = index.read_only_flags()
     total = kinds.count(READS), kinds.count(WRITES)
@@ -208,11 +203,7 @@ class RouteWeights:
     provenance: str = field(default="given by the host", compare=False)
 
     def __post_init__(self) -> None:
-        """Check the numbers.
-
-        Raises:
-            UsageError: A name is unknown or missing, or a number is invalid or out of its range.
-        """
+        """Check the numbers."""
         unknown = sorted(set(self.adjustments) - set(ADJUSTMENTS))
         if unknown:
             remedy = f"use some of {', '.join(ADJUSTMENTS)}"
@@ -231,11 +222,7 @@ class RouteWeights:
     def of(
         cls, adjustments: Mapping[str, float] | None = None, *, odds: float | None = None
     ) -> RouteWeights:
-        """Return the shipped weights with some replaced.
-
-        Raises:
-            UsageError: A name is unknown, or a number is invalid or out of its range.
-        """
+        """Return the shipped weights with some replaced."""
         shipped = shipped_weights()
         return cls(
             {**shipped.adjustments, **(adjustments or {})}, shipped.odds if odds is None else odds
@@ -251,8 +238,7 @@ def shipped_weights() -> RouteWeights:
 def read_weights(members: Mapping[str, Any]) -> RouteWeights:
     """Return the weights in an object such as `data/route.json`.
 
-    Raises:
-        UsageError: A member is unknown, missing or invalid.
+    A member that is unknown, missing or invalid is a `UsageError`.
     """
     _check_members("the weights", members, {"name", "provenance", "adjustments", "preference"})
     _check_members("'adjustments'", members["adjustments"], set(ADJUSTMENTS))
@@ -328,8 +314,7 @@ class RoutedMatch:
             "score": round_shown_score(self.score),
             "calibratedScore": round_shown_score(self.match.score),
             "adjustments": [
-                {"name": part.name, "value": round_shown_score(part.value)}
-                for part in self.adjustments
+                to_json(part, without=("weight",), rounded=("value",)) for part in self.adjustments
             ],
         }
 
@@ -372,7 +357,6 @@ class RouteResult:
     """The result of a route.
 
     Attributes:
-        query: The query as given; "" when browsing.
         categories: The best categories, best first, each with a tool that no better one has.
         suggested_matches: The tools of the categories, each once, best first.
         normalized_query: The rewritten query, `None` if it was not rewritten.
@@ -414,7 +398,7 @@ class RouteResult:
         return f"<RouteResult {self.query!r}: {names or 'no category'}>"
 
     def _repr_html_(self) -> str:
-        return route_html(self.to_dict())
+        return result_html(self.to_dict())
 
     def to_exact_dict(self) -> dict[str, Any]:
         """Return the member `routing` of what `mcpg explain --route` prints: all but the tools.

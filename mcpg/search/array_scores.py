@@ -35,7 +35,6 @@ class PostingLists(NamedTuple):
 
     Attributes:
         starts: The start of the list of each term, then the end of the last list.
-        impacts: The impact of each posting.
     """
 
     starts: Numbers
@@ -53,11 +52,7 @@ _KNOWN: WeakKeyDictionary[Index, PostingLists] = WeakKeyDictionary()
 
 
 def get_postings(index: Index) -> PostingLists:
-    """Return the posting lists of a compiled *index*; looked up once.
-
-    Raises:
-        StaleIndexError: A list exceeds its table, or a posting is in no list.
-    """
+    """Return the posting lists of a compiled *index*; looked up once."""
     known = _KNOWN.get(index)
     if known is None:
         names = "postings.at", "postings", "postings.impact"
@@ -101,7 +96,7 @@ def best_documents(
     if index.is_compiled:
         list_of: _PostingsReader = get_postings(index).read
     else:
-        list_of = lambda term: [np.asarray(part) for part in index.postings(term)[:2]]  # noqa: E731 - beside the other
+        list_of = lambda term: [np.asarray(part) for part in index.postings(term)[:2]]  # noqa: E731 - as above
     columns = [_word_impacts(word, list_of, lists, index) for word in words]
     documents = _check_documents(np.concatenate([column.documents for column in columns]), index)
     lengths = [len(column.documents) for column in columns]
@@ -131,9 +126,7 @@ class WordImpacts(NamedTuple):
     """The contributions of one word.
 
     Attributes:
-        documents: Distinct documents.
         impacts: The contribution to each document, above 0, in units.
-        unit: The size of a unit.
     """
 
     documents: Numbers

@@ -42,9 +42,7 @@ class SearchCache(Protocol):
     def get(self, kind: str, key: str) -> bytes | None:
         """Return the last value put under *key*, `None` if there is none or it has expired.
 
-        Args:
-            kind: One of `KINDS`; the same key may be used in each.
-            key: Hexadecimal digits, 64 of them.
+        *kind* is one of `KINDS`, which may use the same *key*: 64 hexadecimal digits.
         """
         ...
 
@@ -86,14 +84,8 @@ class MemoryCache:
     ) -> None:
         """Create an empty cache.
 
-        Args:
-            entries: Maximum number, of all kinds together; at least 1.
-            absolute: Seconds from writing to expiry; above 0.
-            sliding: Seconds from last use to expiry, above 0; `None` for `SLIDING`.
-            clock: Monotonic clock, in seconds.
-
-        Raises:
-            UsageError: A bound is out of its range.
+        It has at most so many *entries* of all kinds. They expire *absolute* seconds after they
+        were written, and *sliding* seconds, `None` for `SLIDING`, after their last use.
         """
         check_bounds(entries, absolute, sliding)
         self._most = entries
@@ -139,11 +131,7 @@ class MemoryCache:
 
 
 def check_bounds(entries: int, absolute: float, sliding: float | None) -> None:
-    """Check the bounds of a cache.
-
-    Raises:
-        UsageError: A bound is out of its range.
-    """
+    """Check the bounds of a cache."""
     if entries < 1:
         raise UsageError(f"a cache of {entries} entries keeps nothing", remedy="use NoCache")
     for name, seconds in (("absolute", absolute), ("sliding", sliding)):
@@ -188,10 +176,6 @@ def check_digest(data: bytes | None, key: str) -> bytes | None:
 
 
 def json_bytes(part: Any) -> bytes:
-    """Return *part* as JSON, such that other texts have other bytes, halves of surrogates too.
-
-    Raises:
-        ValueError: A number is not finite.
-    """
+    """Return *part* as JSON, such that other texts have other bytes, halves of surrogates too."""
     text = json.dumps(part, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
     return text.encode("utf-8", "surrogatepass")

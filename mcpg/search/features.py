@@ -342,17 +342,12 @@ def spread(
 ) -> Iterator[tuple[int, float, float]]:
     """Order candidates so that each adds most to the earlier ones, with its contribution.
 
-    Args:
-        scores: The score of each candidate without its intents; the first of equal scores wins.
-        answered: For each candidate, the share of the request that it answers by each intent.
-        weight: Weight of the contribution beside the scores; at least 0.
-        limit: How many are ordered.
-
-    Yields:
-        The place of a candidate in *scores*, its contribution, in [0, 1], and its score with it. It
-            contributes, for each intent, the part that earlier candidates leave open, as far as it
-            answers it compared with the best tool. An intent weighs as much as its best tool
-            answers of the request; all weights add up to 1.
+    *scores* do not count the intents; of equal ones the first wins. *answered* has for each
+    candidate the share of the request that it answers by each intent, and *weight* is that of the
+    contribution beside the scores. Each candidate comes as its place in *scores*, its contribution,
+    in [0, 1], and its score with it. It contributes, for each intent, the part that earlier
+    candidates leave open, as far as it answers it compared with the best tool. An intent weighs as
+    much as its best tool answers of the request; all weights add up to 1.
     """
     columns = list(zip(*answered, strict=True))
     best = list(map(max, columns))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from itertools import islice
+from threading import TIMEOUT_MAX
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from mcpg.embeddings.provider import (
@@ -43,10 +44,10 @@ SLOW = 1.0
 _SLUGGISH = f"it took longer than {SLOW:g} s"
 
 USUAL_SECONDS = 5.0
-"""Time limit of a normalizer that sets none, in seconds."""
+"""Time limit of a rewriter that sets none, in seconds."""
 
 GRACE = 0.25
-"""Seconds beyond its own limit in which a normalizer can report its error."""
+"""Seconds beyond its own limit in which a rewriter can report its error."""
 
 
 class CircuitBreaker(Generic[Reason]):
@@ -84,6 +85,15 @@ def read_host_attribute(brought: Any, name: str) -> Any:
         return getattr(brought, name, None)
     except Exception:  # noqa: BLE001 - a property may raise whatever it likes
         return None
+
+
+def read_seconds(brought: Any) -> float:
+    """Return the time limit that a host set for what it *brought*, else `USUAL_SECONDS`."""
+    seconds = read_host_attribute(brought, "seconds")
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds > 0:
+        return USUAL_SECONDS
+    # An integer may be too large for a float.
+    return float(min(seconds, TIMEOUT_MAX))
 
 
 class GuardedCache:
@@ -178,8 +188,7 @@ class GuardedEmbeddings:
     def check_circuit(self) -> None:
         """Check that the circuit is closed.
 
-        Raises:
-            EmbeddingError: It is open; this is the failure that opened it.
+        If it is open, the failure that opened it is raised.
         """
         kept = self._breaker.reason
         if kept is not None:
@@ -195,40 +204,36 @@ class GuardedEmbeddings:
             self._breaker.open_if_slow(error, start)
 
 
-class GuardedNormalizer:
-    """A host's normalizer with a time limit, behind a circuit breaker that slow failures open.
+class GuardedRewriter:
+    """A host's rewriter with a time limit, behind a circuit breaker that slow failures open.
 
     May be shared between threads.
     """
 
-    def __init__(self, normalizer: Any, clock: Callable[[], float] = time.monotonic) -> None:
-        """Guard *normalizer*; *clock* returns the time in seconds."""
-        self._normalizer = normalizer
+    def __init__(self, rewriter: Any, clock: Callable[[], float] = time.monotonic) -> None:
+        """Guard *rewriter*; *clock* returns the time in seconds."""
+        self._rewriter = rewriter
         self._breaker: CircuitBreaker[str] = CircuitBreaker(clock)
 
     @property
     def fingerprint(self) -> str:
         """Who rewrites."""
-        fingerprint = read_host_attribute(self._normalizer, "fingerprint")
+        fingerprint = read_host_attribute(self._rewriter, "fingerprint")
         if not isinstance(fingerprint, str):
             raise McpgError("the query rewriter has no fingerprint")
         return fingerprint
 
     def rewrite(self, query: str) -> str:
-        """Return the *query* as rewritten by the normalizer.
+        """Return the *query* as rewritten by the rewriter.
 
-        Interrupts of the waiting thread pass through, exceptions of the normalizer do not.
-
-        Raises:
-            McpgError: It failed, timed out, or is skipped after a failure.
+        Interrupts of the waiting thread pass through, exceptions of the rewriter do not. If it
+        failed, timed out, or is skipped after a failure, this is an `McpgError`.
         """
         reason = self._breaker.reason
         if reason is None:
             start = self._breaker.now()
-            seconds = read_host_attribute(self._normalizer, "seconds")
-            if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds > 0:
-                seconds = USUAL_SECONDS
-            ended = within(seconds + GRACE, lambda _: self._normalizer.rewrite(query))
+            seconds = read_seconds(self._rewriter)
+            ended = within(seconds + GRACE, lambda _: self._rewriter.rewrite(query))
             if ended is not None and isinstance(ended.result, str):
                 return ended.result
             if ended is None:
@@ -236,7 +241,7 @@ class GuardedNormalizer:
             elif isinstance(ended.fault, McpgError):
                 reason = str(ended.fault)
             elif ended.fault is not None:
-                # An error of a normalizer may contain a key, so only its type is reported.
+                # An error of a rewriter may contain a key, so only its type is reported.
                 reason = f"rewriting ended in {type(ended.fault).__name__}"
             else:
                 reason = f"it was rewritten as {type(ended.result).__name__}, not as text"
@@ -269,11 +274,9 @@ class CandidateSource(Protocol):
     def candidates(self, query: str, vector: NDArray[np.float32] | None, count: int) -> list[str]:
         """Return the ids of up to *count* tools, the most likely first.
 
-        Args:
-            query: The words of the query, corrected and translated by the engine; an unknown word
-                is followed by the most related known one.
-            vector: The vector of the query, shape (dimensions,), or `None`.
-            count: Maximum number of ids.
+        The *query* has the words of the query, corrected and translated by the engine; an unknown
+        word is followed by the most related known one. The *vector* of the query is of shape
+        (dimensions,).
         """
         ...
 
@@ -363,7 +366,7 @@ class CandidateSelection:
         self._maker = ""
 
     def know(self, vector: NDArray[np.float32], maker: str) -> None:
-        """Give the source the *vector* of the query and the fingerprint of its *maker*."""
+        """Pass the source the *vector* of the query and the fingerprint of its *maker*."""
         self._vector, self._maker = vector, maker
 
     def among(self, analysis: Analysis) -> frozenset[int] | None:

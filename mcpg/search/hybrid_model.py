@@ -44,7 +44,6 @@ class Scheme(NamedTuple):
     Attributes:
         provenance: Its data, method and quality.
         features: The summands of the fused score.
-        inputs: The inputs of the calibration.
         intercept: The calibration's logit if every input is 0.
     """
 
@@ -77,7 +76,6 @@ class HybridDetails(NamedTuple):
     """What vectors contributed to a ranking.
 
     Attributes:
-        scheme: The numbers that ranked.
         text: The query and its context, as embedded.
         corrected: The corrected text that was also embedded, `None` if there is none.
         weight: The weight of closeness; only the learned fusion has one, otherwise `None`.

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from mcpg.llm import Normalizer
+    from mcpg.llm import Rewriter
     from mcpg.vectors.build import BuiltVectors
     from mcpg.vectors.matrix import ToolVectors
 
@@ -68,16 +68,16 @@ def cached_query_vector(
     return made
 
 
-def cached_rewrite(cache: SearchCache | None, normalizer: Normalizer, query: str) -> str:
-    """Return the *query* rewritten by *normalizer*, unchecked, from *cache* if it has it."""
+def cached_rewrite(cache: SearchCache | None, rewriter: Rewriter, query: str) -> str:
+    """Return the *query* rewritten by *rewriter*, unchecked, from *cache* if it has it."""
     if cache is None:
-        return normalizer.rewrite(query)
-    key = make_key(QUERY, normalizer.fingerprint, query)
+        return rewriter.rewrite(query)
+    key = make_key(QUERY, rewriter.fingerprint, query)
     found = check_digest(cache.get(QUERY, key), key)
     with suppress(UnicodeDecodeError):
         if found is not None:
             return found.decode("utf-8", "surrogatepass")
-    made = normalizer.rewrite(query)
+    made = rewriter.rewrite(query)
     if made.strip():
         cache.put(QUERY, key, add_digest(made.encode("utf-8", "surrogatepass"), key))
     return made
@@ -103,10 +103,8 @@ class VectorScores(NamedTuple):
     """How near the tools of a catalog are to one query.
 
     Attributes:
-        fingerprint: The fingerprint of the embedding provider.
         nearest: Numbers of the nearest tools, the nearest first, each with its cosine.
         cosines: Cosines of all compared tools, by number; -1 without a vector.
-        mean: The mean cosine of the tools of the catalog.
         deviation: The standard deviation of their cosines; above 0.
         foreign: The share of the query that is unknown to the catalog, in [0, 1].
         shift: How much of the tools' mean vector was subtracted from the query's.
@@ -168,8 +166,7 @@ class IndexVectors:
     def provider(self) -> GuardedEmbeddings:
         """Return the embedding provider.
 
-        Raises:
-            EmbeddingError: It is missing (the kind is `missing`), or has no fingerprint.
+        An `EmbeddingError` of the kind `missing` is raised if there is none.
         """
         if self._provider is None:
             given = self._services.embeddings
@@ -187,10 +184,8 @@ class IndexVectors:
     def ensure_vectors(self) -> BuiltVectors:
         """Return the vectors of the tools; missing vectors are requested once.
 
-        While a thread requests them, others wait only if vectors are missing entirely.
-
-        Raises:
-            EmbeddingError: They are missing.
+        While a thread requests them, others wait only if vectors are missing entirely. Without any,
+        an `EmbeddingError` is raised.
         """
         if self._is_wanting() and self._lock.acquire(blocking=self.built is None):
             try:
@@ -213,11 +208,7 @@ class IndexVectors:
         return SearchVectors(self)
 
     def embed(self, text: str) -> NDArray[np.float32]:
-        """Return the vector of *text*, of length 1.
-
-        Raises:
-            EmbeddingError: The provider returns no vector that fits the tools' vectors.
-        """
+        """Return the vector of *text*, of length 1."""
         vector = cached_query_vector(self._services.cache, self.provider(), text)
         wanted = self.built.vectors.dimensions if self.built else 0
         if wanted and vector.shape != (wanted,):
@@ -241,16 +232,11 @@ class IndexVectors:
         and by chance nearer to those with little text. So part of their mean vector is subtracted
         from such a query; other queries are not changed.
 
+        *foreign* is the share of the query that is unknown to the catalog, in [0, 1], *count* how
+        many of the nearest tools are wanted; tools *beside* them are compared in any case.
+
         Source: Mu & Viswanath, "All-but-the-top: simple and effective postprocessing for word
         representations", ICLR 2018.
-
-        Args:
-            vectors: The tools' vectors.
-            vector: The query's vector, of length 1.
-            foreign: The share of the query that is unknown to the catalog, in [0, 1].
-            count: How many of the nearest tools are wanted.
-            without: Tools to leave out, by number.
-            beside: Tools to compare in any case.
         """
         tools = len(self._index)
         shift = FOREIGN_WEIGHT * foreign**FOREIGN_POWER * tools / (tools + _FEW_TOOLS)

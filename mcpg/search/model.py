@@ -1,4 +1,4 @@
-"""The fitted model: weights of the fused score, their calibration, and where both come from.
+"""The fitted model: weights of the fused score, their calibration, and the origin of both.
 
 An index contains the model that it was compiled with; the model of mcpg is a data file.
 """
@@ -121,11 +121,7 @@ def flatten(model: Model) -> tuple[float, ...]:
 
 
 def read_model(index: Index) -> Model:
-    """Return the model that *index* was compiled with.
-
-    Raises:
-        StaleIndexError: It has too few or too many numbers.
-    """
+    """Return the model that *index* was compiled with."""
     numbers = tuple(index.section("model"))
     count, end = len(FEATURES), len(FEATURES) + 1 + len(INPUTS)
     if len(numbers) != end + 1 + len(ANSWERABLE_INPUTS):
@@ -188,11 +184,7 @@ def provenance_sections(origin: ModelProvenance, ignored: str = "") -> list[Sect
 
 
 def read_provenance(index: Index) -> ModelProvenance:
-    """Return the provenance of the model of *index*.
-
-    Raises:
-        StaleIndexError: The section is missing or damaged.
-    """
+    """Return the provenance of the model of *index*."""
     try:
         members = read_json(str(index.section(PROVENANCE), "utf-8"))
         return ModelProvenance(str(members["name"]), str(members["provenance"]))

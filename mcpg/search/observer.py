@@ -38,9 +38,7 @@ class Observer(Protocol):
     ) -> AbstractContextManager[FactsCallback[SearchFacts]]:
         """Observe a search.
 
-        Args:
-            query: The query as given, "" for browsing; record it only with the user's consent.
-            strategy: The requested strategy.
+        Record the *query*, "" for browsing, only with the user's consent.
         """
 
     def build(self) -> AbstractContextManager[FactsCallback[BuildFacts]]:
@@ -65,7 +63,6 @@ class SearchFacts:
     """Facts about a search.
 
     Attributes:
-        is_cached: Whether the result came from the search cache.
         vector_seconds: Time spent on vectors, in seconds; `None` without vectors.
         graph_seconds: Time of all other stages of the ranking; `None` if it was not measured.
         vector_tokens: Tokens used to embed the query; `None` if unknown.
@@ -331,7 +328,7 @@ SEARCH = OperationKind(
         ),
         _seconds(
             "mcpg.search.graph.duration",
-            "How long the other stages of searches took",
+            "Duration of all other stages of searches",
             "graph_duration",
         ),
     ),

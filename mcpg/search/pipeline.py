@@ -36,9 +36,6 @@ class Search(NamedTuple):
     """One search of one index: the input of every stage of the pipeline.
 
     Attributes:
-        request: The request.
-        index: The searched index.
-        model: The fitted model that ranks.
         excluded: Numbers of the documents to leave out.
         trace: Records the stages, `None` for nothing.
         memo: The cache of words, shared by the searches of an index.
@@ -69,9 +66,7 @@ class RankedList(NamedTuple):
     """The result of the pipeline.
 
     Attributes:
-        analysis: The analyzed query.
         ranked: Primary candidates, best first.
-        calibrations: The calibrated score of each.
         candidates: Features of all documents of the pool, in its order.
         ends: The number of candidates up to the end of each tier of the pool.
         best: The best score in [0, 1], offered or not; `None` without candidates.

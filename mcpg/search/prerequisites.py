@@ -79,7 +79,6 @@ class PrerequisiteReason(NamedTuple):
         kind: `nextStep`, or `provides` if only its fields are evidence.
         origin: The origin of the evidence, in `AUTHORITY`.
         weight: Strength of the edge in (0, 1].
-        reason: The reason, for readers.
         fields: The fields of its result and the required arguments that they fill.
     """
 
@@ -161,16 +160,10 @@ def prerequisites(  # noqa: PLR0913 - each is a bound or a known fact
 ) -> Closure:
     """Return the tools that must run before the *goals*, at most *limit*, within *depth* steps.
 
-    Args:
-        goals: Numbers of tools and their scores in (0, 1].
-        index: The index with these tools.
-        literals: The arguments in the request; no tool has to provide the arguments that they fill.
-        without: Tools that cannot be prerequisites, such as disabled tools.
-        done: Tools that have run: they and their own needs are left out.
-        limit: The most prerequisites.
-        depth: The most steps of a path.
-        least: The least strength of a path, in [0, 1].
-        memo: The cache of needs, which is extended.
+    *goals* are numbers of tools with their scores in (0, 1]. No tool has to provide the arguments
+    that *literals* of the request fill. Tools *without* cannot be prerequisites, such as disabled
+    tools; tools that have run, *done*, and their own needs are left out. *depth* is the most steps
+    of a path, *least* its least strength in [0, 1]. The cache of needs, *memo*, is extended.
     """
     walk = _PrerequisiteWalk(dict(goals), index, literals, without, done, memo or NeedCache())
     return walk.run(limit, depth, least)

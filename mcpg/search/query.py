@@ -247,7 +247,6 @@ class Analysis(NamedTuple):
             its rarity in the language.
         operation: The probability of each kind of operation, see `mcpg.text.lexicon`; empty if
             unknown.
-        is_question: Whether it is a question.
         total_weight: The weight of a perfect match of the whole request; above 0.
         literals: The parts of the query that are arguments.
         used: The graph around the tools in use; `None` without any.

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from mcpg.errors import Code, Diagnostic, McpgError, info, warning
 from mcpg.llm import RerankCandidate
 from mcpg.net.http import within
-from mcpg.search.guards import GRACE, USUAL_SECONDS, CircuitBreaker, read_host_attribute
+from mcpg.search.guards import GRACE, CircuitBreaker, read_seconds
 from mcpg.search.results import Match, SearchResult
 from mcpg.text import split_words
 
@@ -45,7 +45,6 @@ class RerankOutcome(NamedTuple):
     """What became of the order.
 
     Attributes:
-        order: The ids of the matches, best first.
         reason: Why the order stays, "" if a model has decided.
     """
 
@@ -89,11 +88,7 @@ class GuardedReranker:
         return RerankOutcome((*ids[:sure], *vote(ids[sure:], full, names)))
 
     def _ask_twice(self, query: str, matches: Sequence[Match]) -> tuple[list[str], list[str]]:
-        """Return the model's orders by all texts and by names only.
-
-        Raises:
-            McpgError: It failed, timed out, or its answers were rejected.
-        """
+        """Return the model's orders by all texts and by names only."""
         shown = [*map(_show, matches), _DECOY]
         answers: dict[int, list[str] | McpgError] = {}
 
@@ -124,9 +119,7 @@ class GuardedReranker:
         if reason is not None:
             raise McpgError(reason)
         start = self._breaker.now()
-        stated = read_host_attribute(self._reranker, "seconds")
-        is_number = isinstance(stated, int | float) and not isinstance(stated, bool)
-        seconds = stated if is_number and stated > 0 else USUAL_SECONDS
+        seconds = read_seconds(self._reranker)
         most = len(candidates) + 1
         work = within(
             seconds + GRACE, lambda _: [*islice(self._reranker.rerank(query, candidates), most)]

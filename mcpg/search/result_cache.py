@@ -195,8 +195,8 @@ def _find_makers(searcher: Searcher, request: SearchRequest) -> dict[str, str] |
     if services is None:
         return None
     makers: dict[str, Any] = {}
-    if request.normalize and services.normalizer is not None:
-        makers["normalizer"] = read_host_attribute(services.normalizer, "fingerprint")
+    if request.rewrite and services.rewriter is not None:
+        makers["rewriter"] = read_host_attribute(services.rewriter, "fingerprint")
     if services.candidates is not None:
         makers["candidates"] = searcher.guarded_source(request).fingerprint()
     return makers if all(isinstance(one, str) for one in makers.values()) else None

@@ -9,13 +9,20 @@ from mcpg.catalog.view import ToolView
 from mcpg.errors import Code, Diagnostic, UsageError, warning, wrong_type
 from mcpg.text.json_values import JsonObject
 from mcpg.text.spelling import suggest
-from mcpg.values import format_count, round_shown_score, score_text, to_json
+from mcpg.values import (
+    format_count,
+    join_choices,
+    rename_arguments,
+    round_shown_score,
+    score_text,
+    to_json,
+)
 
 if TYPE_CHECKING:
     from mcpg.catalog.api_tools import ApiName, ApiTools
     from mcpg.catalog.model import Tool
     from mcpg.embeddings.provider import EmbeddingProvider, EmbeddingStore
-    from mcpg.llm import Normalizer, Reranker
+    from mcpg.llm import Reranker, Rewriter
     from mcpg.search.caches import SearchCache
     from mcpg.search.observer import Observer
 
@@ -84,7 +91,6 @@ class LinkReason(NamedTuple):
         edge: `related`, `nextStep` or `prerequisite`.
         source: Id of the primary match that the edge leaves; for a prerequisite, the match or
             prerequisite that it must run before.
-        reason: Why the edge exists, for readers.
         weight: Strength of the edge in (0, 1].
         fields: For a prerequisite, the fields of its result and the required arguments that they
             fill.
@@ -114,11 +120,9 @@ class Match(NamedTuple):
         tool_id: Id of the tool in its catalog.
         source_id: The server it comes from.
         tool_name: The name on its server.
-        display_name: The name to show.
         summary: Its description on one line, shortened if long.
         is_enabled: Whether it is offered by default.
         score: The calibrated probability that the tool is right, in [0, 1]; 0 when browsing.
-        evidence: The parts of the query that it answers.
         via: The edge that brought it in; `None` for a primary match.
         load: Loads `descriptor`.
         read_view: Reads `view` without the whole tool; `None` if nothing does.
@@ -190,12 +194,10 @@ class SearchResult(NamedTuple):
 
     Attributes:
         query: The query as given; "" when browsing.
-        strategy: The requested strategy.
         ranking_mode: How the matches were actually ranked.
         matches: Primary matches, best first.
         related_matches: Tools near the primary matches, none of which is a primary match.
         next_step_matches: Tools to call afterwards, in no other list.
-        diagnostics: The diagnostics of the search.
         focused_graph: Size of the graph around the result.
         normalized_query: The rewritten query, which was also searched; `None` if it was not
             rewritten.
@@ -228,19 +230,11 @@ class SearchResult(NamedTuple):
     ) -> ApiTools:
         """Return the found tools as the function list of an API of language models.
 
-        Names that the API rejects are changed; `ApiTools.call` maps a call of the model back.
-
-        Args:
-            api: `openai` (Chat Completions), `openai-responses`, `anthropic`, `gemini` or `mcp`.
-            related: Whether to add prerequisites, next steps and related tools.
-            deferred: Tools that the model may find with the tool search of the API, such as
-                `engine.tools`.
-            strict: Whether definitions for OpenAI are strict, if their schemas allow it without a
-                change of meaning.
-
-        Raises:
-            UsageError: The API is unknown, has no tool search although tools are deferred, or has
-                no strict mode.
+        Names that the API rejects are changed; `ApiTools.call` maps a call of the model back. *api*
+        is `openai` (Chat Completions), `openai-responses`, `anthropic`, `gemini` or `mcp`.
+        *related* also adds prerequisites, next steps and related tools. Tools that the model may
+        find with the tool search of the API, such as `engine.tools`, are *deferred*. With *strict*,
+        definitions for OpenAI are strict, if their schemas allow it without a change of meaning.
         """
         from mcpg.catalog.api_tools import api_tools  # noqa: PLC0415 - few searches are for a model
 
@@ -271,9 +265,9 @@ class SearchResult(NamedTuple):
         return f"<SearchResult {self.query!r}: {found if best else 'no match'}>"
 
     def _repr_html_(self) -> str:
-        from mcpg.text.markup import search_html  # noqa: PLC0415 - only notebooks show HTML
+        from mcpg.text.markup import result_html  # noqa: PLC0415 - only notebooks show HTML
 
-        return search_html(self.to_dict())
+        return result_html(self.to_dict())
 
 
 DEFAULT_LIMIT = 5
@@ -298,7 +292,7 @@ class SearchRequest(NamedTuple):
     min_score: float = 0.0
     abstain: bool = False
     fusion: FusionName = ""
-    normalize: bool = False
+    rewrite: bool = False
     lexicon: bool = True
     context_tools: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
@@ -317,17 +311,11 @@ class SearchRequest(NamedTuple):
 def check_request(
     query: str | None, context: Context, asked: SearchRequest
 ) -> tuple[SearchRequest, tuple[Diagnostic, ...]]:
-    """Check a request; too large values are reduced, with a diagnostic.
-
-    Raises:
-        UsageError: An argument has the wrong type, the limit is below 1, the strategy or the fusion
-            is unknown, a fusion is set for another strategy than `auto`, or the least score is not
-            a probability.
-    """
+    """Check a request; too large values are reduced, with a diagnostic."""
     check_text("query", query)
     if not (context is None or isinstance(context, str | dict | list | tuple | int | float)):
         raise wrong_type("context", context, "text or a JSON value")
-    for name in ("include_disabled", "abstain", "normalize", "lexicon", "read_only"):
+    for name in ("include_disabled", "abstain", "rewrite", "lexicon", "read_only"):
         check_flag(name, getattr(asked, name))
     limit, min_score = check_limit(asked.limit), asked.min_score
     if isinstance(min_score, bool) or not isinstance(min_score, int | float):
@@ -408,11 +396,7 @@ def flatten_context(context: Context, depth: int = 0) -> str:
 
 
 def check_strategy(name: str) -> StrategyName:
-    """Return the strategy called *name*; `markdown-ld` is another name for `graph`.
-
-    Raises:
-        UsageError: No strategy has that name.
-    """
+    """Return the strategy called *name*; `markdown-ld` is another name for `graph`."""
     if not isinstance(name, str):
         raise wrong_type("strategy", name, f"one of {', '.join(STRATEGIES)}")
     for strategy in STRATEGIES:
@@ -422,11 +406,7 @@ def check_strategy(name: str) -> StrategyName:
 
 
 def check_fusion(name: str, strategy: str) -> FusionName:
-    """Return the fusion called *name*, "" for the default, if *strategy* has something to fuse.
-
-    Raises:
-        UsageError: No fusion has that name, or *strategy* is not `auto`.
-    """
+    """Return the fusion called *name*, "" for the default, if *strategy* has something to fuse."""
     if not isinstance(name, str):
         raise wrong_type("fusion", name, " or ".join(FUSIONS))
     if not name:
@@ -443,8 +423,7 @@ def check_fusion(name: str, strategy: str) -> FusionName:
 def _suggest_known(name: str, known: Sequence[str]) -> str:
     """Return a remedy that names the *known* word most like *name*, or all of them."""
     near = suggest(name, known)
-    *others, last = known
-    return f"did you mean {near[0]}?" if near else f"use {', '.join(others)} or {last}"
+    return f"did you mean {near[0]}?" if near else f"use {join_choices(known)}"
 
 
 def _report_cuts(query: str, context: str, limit: int) -> Iterator[Diagnostic]:
@@ -468,7 +447,7 @@ class EngineServices(NamedTuple):
             first needs vectors.
         store: Stores vectors of tools between processes.
         vectors: The vectors of the tools, or the path of the bundle beside which they are.
-        normalizer: Rewrites queries in English.
+        rewriter: Rewrites queries in English.
         cache: Stores results of searches.
         candidates: Selects candidates, a `mcpg.engine.CandidateSource`.
         kept: The file in the user's cache folder that may also have the vectors, and receives new
@@ -480,13 +459,15 @@ class EngineServices(NamedTuple):
     embeddings: EmbeddingProvider | str | None = None
     store: EmbeddingStore | None = None
     vectors: Any = None
-    normalizer: Normalizer | None = None
+    rewriter: Rewriter | None = None
     cache: SearchCache | None = None
     candidates: Any = None
     kept: str | None = None
     observer: Observer | None = None
     reranker: Reranker | None = None
 
+
+EngineServices.__new__ = rename_arguments({"normalizer": "rewriter"})(EngineServices.__new__)  # type: ignore[method-assign]
 
 NONE = EngineServices()
 """No services, for searches only by the graph."""

@@ -23,7 +23,7 @@ from mcpg.index.layout import ABSENT, READS, WRITES, StaleIndexError
 from mcpg.search.results import SearchRequest
 from mcpg.text import join_words, split_words, stem
 from mcpg.text.spelling import suggest
-from mcpg.values import DECIMALS
+from mcpg.values import DECIMALS, join_choices
 
 if TYPE_CHECKING:
     from mcpg.catalog.model import Tool
@@ -356,8 +356,7 @@ def describe_unknown(
 
 
 def _either(names: Sequence[str]) -> str:
-    *head, last = map(_quote_name, names[:_MOST_NAMED])
-    return f"{', '.join(head)} or {last}" if head else last
+    return join_choices(map(_quote_name, names[:_MOST_NAMED]))
 
 
 def _quote_name(name: str) -> str:

@@ -47,7 +47,7 @@ from mcpg.values import format_below
 if TYPE_CHECKING:
     from mcpg.catalog.model import Tool
     from mcpg.documents.model import ToolDocument
-    from mcpg.search.guards import CandidateSelection, GuardedNormalizer, GuardedSource
+    from mcpg.search.guards import CandidateSelection, GuardedRewriter, GuardedSource
     from mcpg.search.index_vectors import IndexVectors, SearchVectors
     from mcpg.search.trace import Trace
 
@@ -86,9 +86,6 @@ class Searcher:
     """Searches one index; its answers never change.
 
     Every method raises `StaleIndexError` if it reads a damaged part of the index.
-
-    Attributes:
-        services: Services beside the index; `None` for none.
     """
 
     def __init__(
@@ -114,7 +111,7 @@ class Searcher:
         # For searches with and without disabled tools.
         self._sources: dict[bool, GuardedSource] = {}
         self._semantics: IndexVectors | None = None
-        self._normalizer: GuardedNormalizer | None = None
+        self._rewriter: GuardedRewriter | None = None
         self._lock = Lock()
         self._cards: dict[int, tuple[str, str, str, str, str]] = {}
         self._vias: dict[int, LinkReason] = {}
@@ -362,15 +359,15 @@ class Searcher:
         """Return the vectors for one search; nothing is loaded yet."""
         return self.semantics().begin_search()
 
-    def normalizer(self) -> GuardedNormalizer | None:
-        if self.services is None or self.services.normalizer is None:
+    def rewriter(self) -> GuardedRewriter | None:
+        if self.services is None or self.services.rewriter is None:
             return None
-        from mcpg.search.guards import GuardedNormalizer  # noqa: PLC0415 - most searches rewrite nothing
+        from mcpg.search.guards import GuardedRewriter  # noqa: PLC0415 - most searches rewrite nothing
 
         with self._lock:
-            if self._normalizer is None:
-                self._normalizer = GuardedNormalizer(self.services.normalizer)
-            return self._normalizer
+            if self._rewriter is None:
+                self._rewriter = GuardedRewriter(self.services.rewriter)
+            return self._rewriter
 
     def guarded_source(self, request: SearchRequest) -> GuardedSource:
         """Return the candidate choice for *request*; a candidate source is configured."""

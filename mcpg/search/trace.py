@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mcpg.search.query_terms import TermExpansion
 from mcpg.search.results import LinkReason, SearchResult
 from mcpg.text.json_values import JsonObject
-from mcpg.text.markup import explanation_html
-from mcpg.values import TIME_DECIMALS, empty_as_null, round_shown_score, to_json
+from mcpg.text.markup import result_html
+from mcpg.values import TIME_DECIMALS, round_shown_score, to_json
 
 if TYPE_CHECKING:
     from mcpg.catalog.model import Hints
@@ -43,7 +43,6 @@ class QueryWord:
     """The treatment of one word of the query.
 
     Attributes:
-        text: The word as the query has it, folded.
         role: `term`, `identifier` (several words written as one name), `function word`, `literal`
             (an argument, as a whole), or `unknown` (near no word of the catalog).
         origin: `query`, `literal` for words from a literal, `context`, or `rewrite` for a word of
@@ -92,7 +91,6 @@ class TermMatch:
     Attributes:
         kind: `exact`, `stem`, `translation`, `compound`, `prefix`, `typo`, `alias` or `related`.
         similarity: Credit for the match, in (0, 1].
-        contribution: Its part of the fused score.
     """
 
     query: str
@@ -178,7 +176,6 @@ class MatchExplanation:
         contributions: Summands of the fused score, largest first.
         terms: Words that matched, largest contribution first. Words of kind `related` sum to the
             features `related` and `relatedName`, the others to `bm25f`.
-        calibration: How the fused score and its inputs became the score.
         found_by: Its ranks in the searches of a query and of its rewrite; all other members
             describe the search that counts more. Empty if nothing was rewritten.
     """
@@ -248,7 +245,6 @@ class Stage:
     """One stage of the pipeline.
 
     Attributes:
-        duration_ms: Time it took, in milliseconds.
         details: What it found, by name; JSON values.
     """
 
@@ -266,9 +262,7 @@ class FilterExplanation:
     """The filter of a search.
 
     Attributes:
-        read_only: Whether it keeps only tools that are marked read-only.
         tools: How many tools it keeps, without disabled tools unless these are included.
-        of: How many tools the catalog has.
     """
 
     sources: tuple[str, ...]
@@ -329,7 +323,7 @@ class Explanation(NamedTuple):
         return f"<Explanation of {self.result!r}>"
 
     def _repr_html_(self) -> str:
-        return explanation_html(self.to_dict())
+        return result_html(self.to_dict())
 
 
 class Trace:
@@ -364,12 +358,7 @@ class StageClock:
 
 @dataclass(frozen=True, slots=True)
 class FeatureGap:
-    """One summand of the fused scores of two tools.
-
-    Attributes:
-        own: The contribution to the tool in question.
-        other: The contribution to the rival.
-    """
+    """One summand of the fused scores of two tools."""
 
     feature: str
     own: float
@@ -406,7 +395,6 @@ class Rival:
             not in the pool, because its words did not retrieve it.
         because: The reasons in sentences, the weightiest first.
         features: The summands of the gap (within 1e-9), the largest difference first.
-        words: The words of the query in both, in the query's order.
     """
 
     tool_id: str
@@ -424,7 +412,6 @@ class Retrieval:
     """How a tool was retrieved, by the words of the query and related words.
 
     Attributes:
-        is_pooled: Whether it is in the pool.
         lexical: Its lexical score; 0 if it contains no word of the query.
         place: Its rank by these words, from 1; `None` if it is not retrieved, or if too many are to
             count ranks.
@@ -447,7 +434,6 @@ class HintSuggestion:
 
     Attributes:
         hints: Hints to add: `keywords` and `aliases`, and `enabled_by_default` for a disabled tool.
-        rank_after: The tool's rank for the same query after the change.
         is_verified: Whether the change was verified by compiling and searching the catalog with it.
     """
 
@@ -475,7 +461,6 @@ class RankExplanation:
 
     Attributes:
         rank: Its rank, from 1; `None` if the search does not find it, or only beyond `ranked`.
-        ranked: How many tools were ranked.
         score: Its calibrated score; 0 without a rank.
         fused_score: The score that it is ranked by, computed even if it is not a candidate.
         is_hidden: Whether the search leaves it out because it is disabled by default. All other
@@ -505,15 +490,13 @@ class RankExplanation:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the explanation as a JSON object; gaps at full precision, as sums."""
-        return empty_as_null(to_json(self), "remark") | {
-            "score": round_shown_score(self.score),
+        return to_json(self, rounded=("score",), nulls=("remark",)) | {
             "above": [
-                to_json(rival)
+                to_json(rival, rounded=("score",))
                 | {
-                    "score": round_shown_score(rival.score),
                     "features": [
                         to_json(gap) | {"difference": gap.difference} for gap in rival.features
-                    ],
+                    ]
                 }
                 for rival in self.above
             ],

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.open_bundle import open_engine, read_settings
-from mcpg.cli.output import Output, check_replaceable
+from mcpg.cli.output import STDOUT, Output, check_replaceable
 from mcpg.cli.parameters import BUNDLE, CommandParameter, switch
 from mcpg.errors import UsageError
 from mcpg.files import atomic_write
@@ -38,7 +38,10 @@ PARAMETERS = (
         "URL",
     ),
     CommandParameter(
-        "target", ("--output", "-o"), "File to write. [default: standard output]", "FILE"
+        "target",
+        ("--output", "-o"),
+        "File to write; - is standard output. [default: -]",
+        "FILE",
     ),
     switch(
         "generated", "--generated", text="Also use example requests that a language model wrote."
@@ -71,6 +74,7 @@ def run(
     to five example requests. Disabled tools are left out.
     """
     owner = Publisher(check_domain(publisher), _check_url(url or ""))
+    target = None if target == STDOUT else target
     if target:
         check_replaceable(target, [_MARK], "catalog")
     engine = open_engine(read_settings(bundle=bundle), output)

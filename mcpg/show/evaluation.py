@@ -86,9 +86,9 @@ def headline(data: Json) -> str:
 def way(data: Json) -> str:
     """Return how queries were searched."""
     fusion = f", fusion {data['fusion']}" if data["fusion"] else ""
-    normalized = ", normalized" if data["normalize"] else ""
+    rewritten = ", rewritten" if data["normalize"] else ""
     without = "" if data["lexicon"] else ", without the lexicon"
-    return f"{data['strategy']}{fusion}{normalized}{without}"
+    return f"{data['strategy']}{fusion}{rewritten}{without}"
 
 
 def collect_metrics(data: Json) -> dict[str, float | None]:

@@ -42,7 +42,7 @@ from mcpg.values import format_count
 _REASONS_SHOWN = 3
 _RELATED_SHOWN = 4
 _UNREPAIRED = {
-    "function word": "dropped: a function word",
+    "function word": "dropped: a stop word",
     "literal": "a literal",
     "unknown": "unknown: a word that no tool has, nor one near it",
 }

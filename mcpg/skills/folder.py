@@ -135,7 +135,7 @@ def make_skill(
 ) -> Skill:
     """Return the skill of these *files*; its name should equal *folder_name*.
 
-    Errors and the other arguments are as in `read_skill`.
+    Errors and further arguments are as in `read_skill`.
     """
     main = next((one.content for one in files if one.path == SKILL_FILE), None)
     place = f"{place}/{SKILL_FILE}"
@@ -145,11 +145,11 @@ def make_skill(
     name = values.get("name")
     description = values.get("description")
     if not (isinstance(name, str) and name.strip()):
-        message = "the front matter has no name; that of the folder is used"
+        message = "the front matter has no name; the folder's is used"
         diagnostics = (*diagnostics, warning(Code.SKILL_INVALID, message, place))
         name = folder_name
     elif name != folder_name:
-        message = f"the name {name[:80]!r} differs from that of the folder, {folder_name[:80]!r}"
+        message = f"the name {name[:80]!r} differs from the folder's, {folder_name[:80]!r}"
         diagnostics = (*diagnostics, warning(Code.SKILL_INVALID, message, place))
     return Skill(
         name=name.strip(),
@@ -250,5 +250,5 @@ def compute_digest(data: bytes) -> str:
 
 
 def _too_large(limit: str, place: str) -> SourceError:
-    remedy = "move what the skill does not need out of its folder"
+    remedy = "move unneeded files out of its folder"
     return SourceError(f"the skill has more than {limit}", place=place, remedy=remedy)

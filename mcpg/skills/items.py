@@ -131,7 +131,7 @@ class Skills:
             raise NotFoundError(message, remedy=f"use {names}")
         near = [self.by_id[one].name for one in self._lookup.suggest(name)]
         advice = f"did you mean {join_choices(near)}?" if near else "see `mcpg list --kind skill`"
-        raise NotFoundError(f"there is no skill {name[:_SHOWN]!r}", remedy=advice)
+        raise NotFoundError(f"no skill is called {name[:_SHOWN]!r}", remedy=advice)
 
     def describe_item(self, name: str) -> ItemDetails:
         """Return all of the skill that *name* means; see `find_named`."""

@@ -25,7 +25,7 @@ _LONGEST_NAME = 64
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*\Z")
 _MOST_REFERENCES = 10
 _ORDERS, _HTML = "X101", "X106"
-"""Rules against orders to models, which skills consist of, and HTML, which is no fault in code."""
+"""Rules against orders to models, which skills consist of, and HTML, which is normal in code."""
 
 _CODE = re.compile(r"^[ \t]*(```+|~~~+)[^\n]*\n.*?^[ \t]*\1|`[^`\n]+`", re.MULTILINE | re.DOTALL)
 _MARKDOWN = (".md", ".markdown")
@@ -67,7 +67,7 @@ def _check_name(tool: Tool, skill: Skill) -> Iterator[Finding]:
     elif len(skill.name) > _LONGEST_NAME or not _NAME.match(skill.name):
         fault = f"the name {skill.name[:_LONGEST_NAME]!r} is not of the form that clients accept"
     elif skill.name != skill.folder_name:
-        fault = f"the name {skill.name!r} differs from that of the folder, {skill.folder_name!r}"
+        fault = f"the name {skill.name!r} differs from the folder's, {skill.folder_name!r}"
     if fault:
         advice = "use lowercase letters, digits and single hyphens, as its folder is called"
         yield make_finding("A101", tool, fault, "name", suggestion=advice)
@@ -80,10 +80,10 @@ def _check_description(tool: Tool) -> Iterator[Finding]:
             f"the description of {tool.id!r} has {len(text):,} characters, more than"
             f" {LONGEST_DESCRIPTION:,}"
         )
-        advice = "keep what it does and when to use it; move the rest below"
+        advice = "keep its effect and when to use it; move the rest below"
         yield make_finding("A103", tool, message, "description", suggestion=advice)
     if text and not _OCCASION.search(text):
-        message = f"the description of {tool.id!r} does not state when to use it"
+        message = f"the description of {tool.id!r} does not describe when to use it"
         advice = "add the occasions: `Use when ...`"
         yield make_finding("A102", tool, message, "description", suggestion=advice)
 

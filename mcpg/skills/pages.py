@@ -31,7 +31,7 @@ SOURCE = "skill_source"
 
 MOST_HELD = 256 * 1024
 MOST_HELD_OF_SKILL = 2 * 1024**2
-"""Bytes of a file that a page holds, and of all files beside `SKILL.md`, which it always holds."""
+"""Bytes of a file in a page, and of all files beside `SKILL.md`, which is always in it."""
 
 _FOLDER = "skills"
 _URI = "https://managedcode.com/mcpgateway/knowledge/skills/"
@@ -119,9 +119,9 @@ def _read_record(record: JsonObject) -> SkillFile:
     """Return the file of a *record*; raises `ValueError` if it is not valid in a skill."""
     path, size, digest = (record.get(name) for name in ("path", "size", "digest"))
     if not (isinstance(path, str) and _NO_NAMES.isdisjoint(path.split("/")) and path.encode()):
-        raise ValueError("the path is not that of a file in the folder")
+        raise ValueError("the path is not in the folder")
     if type(size) is not int or not 0 <= size <= MOST_BYTES:
-        raise ValueError("the size is not that of a file of a skill")
+        raise ValueError("the size is not valid for a file of a skill")
     if not (isinstance(digest, str) and _DIGEST.fullmatch(digest)):
         raise ValueError("the digest is not a SHA-256 digest")
     text, encoded = record.get("text"), record.get("base64")

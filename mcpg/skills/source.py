@@ -39,7 +39,7 @@ def read_folder(request: SourceRequest) -> SourceContent:
         root = root.parent
     shown = root.as_posix()
     if not is_folder(root):
-        raise NotFoundError("there is no such folder", place=shown, remedy="check the path")
+        raise NotFoundError("no such folder", place=shown, remedy="check the path")
     noticed: list[Diagnostic] = []
     pages = []
     names: dict[Path, str] = {}

@@ -50,7 +50,7 @@ def tool(
         function: The function, if `@tool` has no brackets.
         name: Name of the tool, instead of the function's.
         title: A name for people.
-        description: What it does, instead of the docstring.
+        description: Its description, instead of the docstring.
         hints: Hints by the keys of hints files in lower case: `aliases`, `keywords`, `categories`,
             `tags`, `data_sources`, `examples`, `read_only`, `idempotent`, `destructive`,
             `open_world`, `cost_tier`, `latency_tier`, `enabled_by_default`.

@@ -190,7 +190,7 @@ def _is_secret(name: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Live:
+class ServerAccess:
     """How servers are queried.
 
     Attributes:
@@ -216,7 +216,7 @@ class LoginOptions:
 
     Attributes:
         show: Shows an address to the user; may block, and runs in a thread.
-        scope: The scope in place of the configured one, words with spaces between; empty for that.
+        scope: The scope instead of the configured one, words with spaces between; empty for that.
     """
 
     show: Callable[[str], None]
@@ -315,7 +315,7 @@ def is_address(argument: str) -> bool:
     return bool(HTTP_PREFIX.match(argument)) and not path.endswith(_FILES)
 
 
-def server_at(argument: str, live: Live) -> Server:
+def server_at(argument: str, live: ServerAccess) -> Server:
     """Read what `is_address` takes for a server; variables in headers are filled in.
 
     Raises:
@@ -397,26 +397,33 @@ def names_servers(text: str, place: str) -> bool:
 def repeated_name(server: Server, first: Server) -> Diagnostic:
     """Return the diagnostic of a *server* that is skipped, since the *first* one has its name."""
     if replace(server, place=first.place) == first:
-        message = f"this server is configured in {first.place} as well; it is used once"
+        message = f"this server is also configured in {first.place}; it is used once"
         return info(Code.SOURCE_SKIPPED, message, server.place)
     message = f"{first.place} has the name of this server; it is skipped (rename one)"
     return error(Code.SOURCE_LOAD_FAILED, message, server.place)
 
 
+def lack_servers(place: str, *, are_disabled: bool = False) -> SourceError:
+    """Return the error of a configuration without servers, or with disabled ones only."""
+    if are_disabled:
+        return SourceError("disables all its servers", place=place, remedy="enable one")
+    remedy = f'write "{CLIENTS_OWN}": {{"NAME": {{"command": "PROGRAM"}}}}'
+    return SourceError("names no servers", place=place, remedy=remedy)
+
+
 def read_client_configuration(
     text: str, place: str, environ: Mapping[str, str], ask: AskUser | None = None
 ) -> tuple[tuple[Server, ...], tuple[Diagnostic, ...]]:
-    """Read the servers that a configuration names, in its order; *ask* is as in `Live`.
+    """Read the servers that a configuration names, in its order; for *ask* see `ServerAccess`.
 
     An unusable server is reported as an error, a disabled one as information. Features of its
     client that mcpg lacks are warnings.
     """
     repeated: set[str] = set()
-    value = parse_configuration(text, place, repeated)
+    value = parse_configuration(text, place, repeated) if text.strip() else None
     found = servers_in(value, environ, place)
     if found is None:
-        remedy = f'write "{CLIENTS_OWN}": {{"NAME": {{"command": "PROGRAM"}}}}'
-        raise SourceError("names no servers", place=place, remedy=remedy)
+        raise lack_servers(place)
     servers: list[Server] = []
     message = "repeated keys in one object, the last value is used: "
     noticed = [
@@ -575,7 +582,7 @@ class _EntryFields:
         return tuple(name for name in chain.from_iterable(lists) if isinstance(name, str))
 
     def _read_ours(self) -> tuple[bool, SessionSetting | None]:
-        """Return what the object `mcpg` holds, which no client reads: trust and sessions."""
+        """Return the content of the object `mcpg`, which no client reads: trust and sessions."""
         ours = self.entry.get(_OURS)
         if ours is None:
             return False, None
@@ -614,5 +621,5 @@ class _EntryFields:
     def expand(self, text: str) -> str:
         filled = expand(text, self.environ, self.place, self.used, self.inputs)
         if "\0" in filled:
-            raise self.fail("it holds a null character", "remove it")
+            raise self.fail("it contains a null character", "remove it")
         return filled

@@ -145,10 +145,10 @@ def make_client_entry(server: ListedServer) -> ClientEntry:
     if server.type != MCP_SERVER:
         message, remedy = f"is not an MCP server but {server.type!r}", "choose an MCP server"
     elif server.url:
-        message = f"the catalog states no package or address, only {server.url}"
-        remedy = "save what is there, and bundle that file"
+        message = f"the catalog has no package or address, only {server.url}"
+        remedy = "save its content, and bundle that file"
     else:
-        message, remedy = "the catalog states neither a package nor an address", "add it by hand"
+        message, remedy = "the catalog has neither a package nor an address", "add it by hand"
     raise EntryError(message, place=place, remedy=remedy)
 
 
@@ -184,7 +184,7 @@ def _check_address(url: str) -> str:
     if parts is None or parts.scheme not in ("http", "https") or not parts.hostname:
         raise _UnusableError(f"{url[:120]!r} is not an address of HTTP")
     if "@" in parts.netloc:
-        raise _UnusableError("its address holds a user name or a password")
+        raise _UnusableError("its address contains a user name or a password")
     host = parts.hostname.rstrip(".")
     is_local = host == "localhost" or host.endswith(_LOCAL_ENDS)
     try:
@@ -225,7 +225,7 @@ def _add_package(package: JsonObject, entry: ClientEntry) -> None:
             raise _UnusableError(f"the environment variable {name[:80]!r} is none")
         if (value := _value(one, name, entry)) is not None:
             if _OF_RUNNERS.fullmatch(name) and not _IS_REFERENCE.fullmatch(value):
-                raise _UnusableError(f"the variable {name[:80]!r} changes what is run")
+                raise _UnusableError(f"the variable {name[:80]!r} changes the program that runs")
             env[name] = value
     if kind == "oci":  # a container has only those variables that are passed on
         before += [word for name in env for word in ("-e", name)]

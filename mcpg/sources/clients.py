@@ -1,4 +1,4 @@
-"""Desktop and editor clients: where their configurations are, and which servers these name."""
+"""Desktop and editor clients: the places of their configurations, and the servers in them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path, PurePath
 
 from mcpg.errors import Code, Diagnostic, Severity, SourceError, error
 from mcpg.files import is_file
-from mcpg.sources.client_config import names_servers, read_client_configuration
+from mcpg.sources.client_config import lack_servers, names_servers, read_client_configuration
 from mcpg.sources.client_inputs import ClientInput
 from mcpg.sources.model import SKILL_FILE, read_text
 
@@ -182,34 +182,45 @@ def _join_path(folder: str, path: str) -> str:
 
 
 def find_clients(
-    files: Iterable[ClientFile], environ: Mapping[str, str], *, can_ask: bool = False
+    files: Iterable[ClientFile],
+    environ: Mapping[str, str],
+    *,
+    can_ask: bool = False,
+    are_named: bool = False,
 ) -> tuple[tuple[FoundClient, ...], tuple[Diagnostic, ...]]:
     """Return which of *files* name servers, each once, and diagnostics of broken files.
 
     Nothing is started or changed, and no value of a server's entry is kept. Inputs without a value
     do not exclude a server if the user *can* be asked for them later.
+
+    Raises:
+        SourceError: One of the files, which *are named* by the user, cannot be used.
     """
     found: list[FoundClient] = []
     broken: list[Diagnostic] = []
     seen: set[str] = set()
     for file in files:
         real = os.path.realpath(file.path)
-        if real in seen or not is_file(file.path):
+        if real in seen or not (are_named or is_file(file.path)):
             continue
         seen.add(real)
         try:
             text = read_text(Path(file.path), file.shown)
-            if not names_servers(text, file.shown):
+            if not (are_named or names_servers(text, file.shown)):
                 continue
             ask = _name_input if can_ask else None
             servers, noticed = read_client_configuration(text, file.shown, environ, ask)
         except SourceError as fault:
+            if are_named:
+                raise
             broken.append(error(Code.SOURCE_LOAD_FAILED, fault.message, fault.place))
             continue
         faults = tuple(one for one in noticed if one.severity == Severity.ERROR)
         if servers or faults:
             names = tuple(server.name or server.place for server in servers)
             found.append(FoundClient(file, names, faults))
+        elif are_named:
+            raise lack_servers(file.shown, are_disabled=bool(noticed))
     return tuple(found), tuple(broken)
 
 

@@ -338,7 +338,7 @@ def missing_source(argument: str) -> NotFoundError:
             close = suggest(path.name, sorted(entry.name for entry in path.parent.iterdir()))
             if close:
                 remedy = f"did you mean {(path.parent / close[0]).as_posix()!r}?"
-    return NotFoundError("there is no such file or folder", place=argument or "''", remedy=remedy)
+    return NotFoundError("no such file or folder", place=argument or "''", remedy=remedy)
 
 
 def as_list(arguments: Any) -> list[Any]:

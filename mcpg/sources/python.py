@@ -53,7 +53,7 @@ def import_named_module(argument: str) -> tuple[ModuleType, str]:
     except (Exception, SystemExit) as fault:
         missing = fault.name if isinstance(fault, ModuleNotFoundError) else None
         if missing and (name == missing or name.startswith(f"{missing}.")):
-            message = f"there is no module {missing!r}"
+            message = f"no module named {missing!r}"
             remedy = "check the name, install it, or run where it is"
             raise NotFoundError(message, place=argument, remedy=remedy) from fault
         said = ""
@@ -163,7 +163,7 @@ def _find_at(
     ]
     if not named:
         message = f"{attribute!r} is neither a function nor a list of functions"
-        raise SourceError(message, place=argument, remedy="name a function, or the module alone")
+        raise SourceError(message, place=argument, remedy="name a function, or only the module")
     return named
 
 

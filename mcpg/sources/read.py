@@ -34,8 +34,8 @@ from mcpg.files import MAX_BYTES, exists, is_file, is_folder, text_of_path
 from mcpg.plugins.hooks import SourceContent, SourceKind, SourceRequest
 from mcpg.plugins.registry import Registered, load_reference, own_items, package_plugins
 from mcpg.sources.client_config import (
-    Live,
     Server,
+    ServerAccess,
     is_address,
     read_client_configuration,
     repeated_name,
@@ -72,7 +72,7 @@ def read_sources(
     source_id: str | None = None,
     stdin: Callable[[], bytes] | None = None,
     exclude: Collection[str | os.PathLike[str]] = (),
-    live: Live | None = None,
+    live: ServerAccess | None = None,
     imports: bool = False,
     trust_hints: bool = False,
     memo: BuildCache = NO_BUILD_CACHE,
@@ -155,7 +155,7 @@ class _SourceReader:
 
     source_id: str | None
     stdin: Callable[[], bytes] | None
-    live: Live | None
+    live: ServerAccess | None
     imports: bool
     trust_hints: bool
     memo: BuildCache
@@ -165,7 +165,7 @@ class _SourceReader:
 
     def standard_input(self, _: str) -> Iterator[SourceBatch]:
         if self.stdin is None:
-            message = "`-` was given, but there is no standard input here"
+            message = "`-` was given, but standard input is not available here"
             raise UsageError(message, remedy="give a path")
         text = decode(self.stdin(), _STDIN_PLACE)
         given = self.source_id, False, self.trust_hints
@@ -198,7 +198,7 @@ class _SourceReader:
                 raise TypeError(f"it returned {type(content).__name__}, not SourceContent")
             documents = tuple(content.documents)
             if not all(isinstance(one, SourceDocument) for one in documents):
-                raise TypeError("its documents are no SourceDocument")
+                raise TypeError("its documents are not SourceDocument values")
             tools = SourceBatch()
             if content.tools:
                 text = json.dumps([*content.tools], default=_as_object)
@@ -258,7 +258,7 @@ class _SourceReader:
         noticed = (*noticed, *repeated)
         return SourceBatch(diagnostics=noticed, failed=tuple(failed), sources=len(failed))
 
-    def _require_live(self, place: str) -> Live:
+    def _require_live(self, place: str) -> ServerAccess:
         if self.live is None:
             message = "only `mcpg bundle` and `mcpg generate` query servers"
             raise SourceError(message, place=place, remedy="bundle their tools first")

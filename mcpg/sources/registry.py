@@ -16,8 +16,8 @@ from mcpg.errors import Diagnostic, McpgError, NotFoundError, SourceError, Usage
 from mcpg.files import is_file, text_of_path
 from mcpg.net.addresses import has_control, is_header_name
 from mcpg.sources.client_config import (
-    Live,
     Server,
+    ServerAccess,
     SessionSetting,
     StdioServer,
     expand,
@@ -46,9 +46,9 @@ class FileSource:
         headers: Headers of every request, sent to *base_url* only, else to *headers_for* only.
         allow_private: Whether the servers that an OpenAPI document names may have loopback,
             private or link-local addresses; *base_url* always may.
-        headers_for: Address of the server that gets *headers* where there is no *base_url*;
+        headers_for: Address of the server that gets *headers* without a *base_url*;
             operations of the document at another server are not called.
-        trust_hints: Whether lists of hints that a server states in a manifest count as the
+        trust_hints: Whether lists of hints of a server in a manifest count as the
             operator's.
 
     Raises:
@@ -162,7 +162,7 @@ def check_addressing(base_url: str | None, headers: Mapping[str, str]) -> None:
     """
     if base_url is None:
         message = "headers need a base address"
-        raise UsageError(message, place="headers", remedy="set the base address as well")
+        raise UsageError(message, place="headers", remedy="also set the base address")
     if not is_base_address(base_url):
         message = "the base address is invalid"
         raise UsageError(message, place="base_url", remedy="write https://HOST/PATH")
@@ -192,11 +192,11 @@ class SessionScope(StrEnum):
     """Who shares a connection to a server."""
 
     CLIENT = "client"
-    """Nobody: each client session has its own."""
+    """No clients: each client session has its own."""
     SHARED = "shared"
     """All clients."""
     TRANSPORT = "transport"
-    """All clients, unless the protocol shows that the server tells them apart by connection."""
+    """All clients, unless the protocol shows that the server distinguishes connections."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +232,7 @@ STATEFUL_PACKAGES: Mapping[str, tuple[str, ...]] = {
     "chrome-devtools-mcp": (),
 }
 """Packages with tools that share state in one process, such as the page of a browser, each with
-the other names by which it is started: its command and its container image.
+the names under which it can be started: its command and its container image.
 
 A package belongs here if two clients of one process see or change
 each other's work, and nothing in its arguments keeps them apart.
@@ -298,7 +298,7 @@ _ADDRESS = ("base_url", "headers", "secrets", "allow_private")
 
 
 def open_sources(
-    arguments: Sequence[str], live: Live, *, source_id: str | None = None
+    arguments: Sequence[str], live: ServerAccess, *, source_id: str | None = None
 ) -> tuple[tuple[Source, ...], tuple[Diagnostic, ...]]:
     """Return the sources that *arguments* name, and diagnostics.
 
@@ -323,7 +323,7 @@ def open_sources(
 
 
 def collect_sources(
-    given: SourceLike | Iterable[SourceLike], live: Live
+    given: SourceLike | Iterable[SourceLike], live: ServerAccess
 ) -> tuple[tuple[Source, ...], tuple[Diagnostic, ...]]:
     """Return the sources that a host gives a gateway, and diagnostics.
 
@@ -344,7 +344,7 @@ def collect_sources(
     return opening.sources, opening.diagnostics
 
 
-def with_headers(source: Source, live: Live) -> FileSource:
+def with_headers(source: Source, live: ServerAccess) -> FileSource:
     """Return *source*, an OpenAPI document, with the headers of *live* for the server it names.
 
     They are sent to the server that the document names now, whatever it names later.
@@ -372,7 +372,7 @@ def with_headers(source: Source, live: Live) -> FileSource:
 class SourceCollector:
     """Collects sources, and gives each a unique id."""
 
-    def __init__(self, live: Live) -> None:
+    def __init__(self, live: ServerAccess) -> None:
         self._live = live
         self._found: list[tuple[Source, bool]] = []
         self._diagnostics: list[Diagnostic] = []

@@ -316,7 +316,7 @@ class OAuth:
         method: How the client authenticates, one of `METHODS`.
         issuer: The authorisation server to which the client belongs; empty for the origin of the
             server itself. A secret is sent to no other.
-        redirect: The address on this machine that is registered for the client, where a browser
+        redirect: The address on this machine that is registered for the client; a browser
             comes back to; empty for any port.
         private_key_file: The file that contains this key, in its place.
         assertion: The assertion that an identity provider has issued for the client.
@@ -370,7 +370,7 @@ def _find_missing(oauth: OAuth, quoted: Callable[[str], str]) -> tuple[str, str]
         if oauth.method == PRIVATE_KEY_JWT and not (oauth.client_id and oauth.has_key):
             return f"has no {quoted('client_id')} and {key}", f"{PRIVATE_KEY_JWT} needs both"
         if not (oauth.client_id and (oauth.client_secret or oauth.has_key)):
-            remedy = f"the grant {CLIENT_CREDENTIALS} needs both, or {key} in place of the secret"
+            remedy = f"the grant {CLIENT_CREDENTIALS} needs both, or {key} instead of the secret"
             return f"has no {quoted('client_id')} and {secret}", remedy
     if oauth.grant == JWT_BEARER:
         needed = ("client_id", "client_secret", "issuer")

@@ -27,11 +27,8 @@ _ENCODER = JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 def read_json(text: str, parse_float: Callable[[str], float] | None = None) -> Any:
     """Return the value of a JSON *text* without surrounding white space.
 
-    *parse_float* reads a number with a fraction or exponent.
-
-    Raises:
-        ValueError: It is not such a text.
-        RecursionError: It is nested too deeply.
+    *parse_float* reads a number with a fraction or exponent. Any other text is a `ValueError`, one
+    that is nested too deeply a `RecursionError`.
     """
     decoder = JSONDecoder(parse_float=parse_float) if parse_float else _DECODER
     try:

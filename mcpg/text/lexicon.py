@@ -304,10 +304,7 @@ def zipf_frequency(word: str, language: str) -> float:
 
 
 def correct_spelling(word: str) -> str | None:
-    """Return the most frequent English word at one edit from the folded *word*.
-
-    It is `None` if there is none, and for words that are too short.
-    """
+    """Return the most frequent English word at one edit from a folded *word* that is not short."""
     if len(word) < _SHORTEST_CORRECTED:
         return None
     table = _table(f"{ENGLISH}.words")
@@ -358,7 +355,7 @@ def related_stems(stem: str) -> list[tuple[str, float]]:
 
 
 def related_numbers(stem: str) -> list[tuple[int, float]]:
-    """Return the same by the numbers of the stems, see `stem_of`."""
+    """Return the same by the numbers of the stems, see `read_stem`."""
     return _table(f"{ENGLISH}.related").row(stem)
 
 
@@ -451,10 +448,7 @@ def _spellings(word: str, language: str) -> Iterator[str]:
 
 
 def _row_of_form(word: str, table: WordTable, affixes: Sequence[int]) -> list[tuple[int, float]]:
-    """Return the targets of the longest listed word that *word* is without one affix.
-
-    *affixes* are the numbers of its letters.
-    """
+    """Return the targets of the longest listed word that is left without so many letters."""
     for affix in affixes:
         if len(word) - affix < _SHORTEST_STEM:
             return []
@@ -482,8 +476,7 @@ def _row_of_compound(word: str, table: WordTable) -> list[tuple[int, float]]:
 
 def _resolve_stems(row: list[tuple[int, float]]) -> list[tuple[str, float]]:
     stems = _table(f"{ENGLISH}.related")
-    count = len(stems)
-    return [(stems.word(number), strength) for number, strength in row if number < count]
+    return [(stems.word(number), strength) for number, strength in row if number < len(stems)]
 
 
 def foreign_language(
@@ -638,10 +631,7 @@ def _read_shares(stem: str) -> list[float]:
 
 
 def shares_by(evidence: Iterable[tuple[Ratios, float]]) -> tuple[float, ...]:
-    """Return the probability of each kind of operation, by weighted evidence.
-
-    The result is empty without evidence.
-    """
+    """Return the probability of each kind of operation by weighted evidence, if there is any."""
     return _combine_evidence(tuple([(ratios, credit) for ratios, credit in evidence if ratios]))
 
 

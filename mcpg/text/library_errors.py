@@ -257,6 +257,8 @@ def rdf_reason(fault: SyntaxError) -> tuple[str, int | None]:
 
 
 _QUERY_PLACE = re.compile(r"(?:error at |line:)(\d+)(?::|, col:)(\d+)")
+# A broken rule of SPARQL, which is a sentence among the accepted tokens.
+_QUERY_RULE = re.compile(r"\b[A-Z][a-z]* [A-Za-z]+ [A-Za-z]+(?: [A-Za-z]+)*")
 _QUERY_FORMS = ("SELECT", "ASK", "CONSTRUCT", "DESCRIBE")
 _PROLOGUE = re.compile(r"(?i)\s*(?:#[^\n]*\n\s*|(?:PREFIX\s+\S+|BASE)\s*<[^>]*>\s*)*")
 _FIRST_WORD = re.compile(r"[A-Za-z]+")
@@ -276,6 +278,9 @@ def sparql_reason(message: str, query: str) -> tuple[str, str]:
     place = _QUERY_PLACE.search(message)
     if place is None:
         return "its syntax is broken", "correct it"
+    rule = _QUERY_RULE.search(message)
+    if rule is not None:
+        return f"{rule[0][0].lower()}{rule[0][1:]}", "correct it"
     row, column = int(place[1]), int(place[2])
     line = (query.splitlines() or [""])[min(row, len(query.splitlines()) or 1) - 1]
     found = " ".join(line[column - 1 :].split())[:_SHOWN]
@@ -322,8 +327,7 @@ _KIND = re.compile(r"_(?:type|parsing|from_\w+|parsing_size|unicode|sub_type|exa
 def pydantic_expected(fault: Mapping[str, Any]) -> str:
     """Return what pydantic expects instead of a value, such as "a whole number"; "" if not known.
 
-    Args:
-        fault: An item of `ValidationError.errors()`.
+    *fault* is an item of `ValidationError.errors()`.
     """
     kind, context = str(fault["type"]), fault.get("ctx") or {}
     if kind in ("literal_error", "enum"):

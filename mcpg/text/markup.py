@@ -1,7 +1,6 @@
 """HTML markup and diagrams, written so that untrusted text cannot become markup.
 
-Notebooks show results by pure functions from the JSON objects of `to_dict` to tables without
-styles, which look like the notebook's tables.
+Notebooks show results as tables without styles, which look like the notebook's tables.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from mcpg.text.safeyaml import escape_unsafe
-from mcpg.values import format_count, score_text
+from mcpg.values import score_text
 
 Child: TypeAlias = str | Iterable["Child"] | None
 Attribute: TypeAlias = str | float | bool | None
@@ -131,177 +130,64 @@ def mermaid_label(text: str) -> str:
     return _SPECIAL.sub(lambda found: f"#{ord(found.group())};", line) or "#32;"
 
 
-Json = Mapping[str, Any]
-
-_LONGEST = 200
-_CONTRIBUTIONS = 3
-
-
-def search_html(data: Json) -> Markup:
-    """Return *data*, what `SearchResult.to_dict` returns, as HTML."""
-    title = data["query"] or "all tools by name"
-    return join_markup(_heading(title, data["rankingMode"]), *_list_results(data), _notices(data))
-
-
-def explanation_html(data: Json) -> Markup:
-    """Return *data*, what `Explanation.to_dict` returns, as HTML."""
-    words = [
-        (
-            word["text"],
-            word["role"],
-            score_text(word["weight"]),
-            ", ".join(str(one["word"]) for one in (*word["repairs"], *word["related"])),
-        )
-        for word in data["words"]
-    ]
-    reasons = [
-        (
-            rank,
-            _code(match["toolId"]),
-            score_text(match["score"]),
-            ", ".join(
-                f"{one['feature']} {one['contribution']:.2f}"
-                for one in match["contributions"][:_CONTRIBUTIONS]
-            ),
-        )
-        for rank, match in enumerate(data["matches"], start=1)
-        if "contributions" in match
-    ]
-    return join_markup(
-        _heading(data["query"] or "all tools by name", data["rankingMode"]),
-        _table("Words", ("word", "role", "weight", "read as"), words),
-        _table("Ranking", ("#", "tool", "score", "largest contributions"), reasons),
-        *_list_results(data),
-        _list("Advice", data["advice"]),
-        _notices(data),
-    )
+_LONGEST, _MOST_ITEMS = 200, 5
+# The members of results that notebooks show as tables, with their columns, and as lists.
+_TABLES = {
+    "words": ("text", "role", "weight", "repairs", "related"),
+    "matches": ("score", "toolId", "sourceId", "description", "contributions"),
+    **dict.fromkeys(
+        ("prerequisites", "relatedMatches", "nextStepMatches"), ("score", "toolId", "via")
+    ),
+    "categories": ("name", "score", "tools"),
+    "tasks": ("id", "toolId", "dependsOn", "confidence", "rationale"),
+    "missing": ("argument", "tasks", "description"),
+    "results": ("score", "type", "symbol", "file", "lines", "docs"),
+}
+_LISTS = ("advice", "suggestions", "diagnostics")
+_NUMBERS = ("rankingMode", "intent", "total", "complete", "clean")
+# What is shown of an object in a cell.
+_TELLING = (
+    *("from", "toolId", "word", "feature", "score", "contribution"),
+    *("severity", "reason", "message"),
+)
 
 
-def plan_html(data: Json) -> Markup:
-    """Return *data*, what `Plan.to_dict` returns, as HTML."""
-    tasks = [
-        (
-            task["id"],
-            _code(task["toolId"]),
-            ", ".join(one["task"] for one in task["dependsOn"]),
-            score_text(task["confidence"]),
-            task["rationale"],
-        )
-        for task in data["tasks"]
-    ]
-    missing = [
-        f"{one['argument']} ({', '.join(one['tasks'])}) {one['description']}".strip()
-        for one in data["missing"]
-    ]
-    return join_markup(
-        _heading(
-            data["goal"],
-            f"complete {score_text(data['complete'])}, clean {score_text(data['clean'])}",
-        ),
-        _table("Tasks", ("task", "tool", "after", "confidence", "why"), tasks),
-        _list("Missing arguments", missing),
-        _notices(data),
-    )
+def result_html(data: Mapping[str, Any]) -> Markup:
+    """Return *data*, what `to_dict` of a result returns, as HTML."""
+    title = data.get("goal") or data["query"] or "all tools by name"
+    remark = [(f" {name} ", _cell(data[name])) for name in _NUMBERS if name in data]
+    parts = [element("p", element("strong", _cell(title)), remark)]
+    for name, columns in _TABLES.items():
+        rows = data.get(name) or ()
+        heads = [head for head in columns if any(head in row for row in rows)]
+        cells = [[_cell(row.get(head, ""), head) for head in heads] for row in rows]
+        if rows:
+            parts.append(_table(name, heads, cells))
+    for name in _LISTS:
+        if items := data.get(name):
+            parts += element("p", name), element("ul", (element("li", _cell(one)) for one in items))
+    return join_markup(*parts)
 
 
-def ask_html(data: Json) -> Markup:
-    """Return *data*, what `AskResult.to_dict` returns, as HTML."""
-    results = [
-        (
-            score_text(one["score"]),
-            one["type"],
-            _code(one["symbol"]),
-            ":".join(filter(None, (one["file"], one.get("lines", "")))),
-            _cut(one.get("docs", "")),
-        )
-        for one in data["results"]
-    ]
-    title = f"{data['intent']}, {len(results)} of {format_count(data['total'], 'result')}"
-    return join_markup(
-        _heading(data["query"], title),
-        _table("Results", ("score", "type", "symbol", "place", "description"), results),
-        _list("Next", data["suggestions"]),
-        _notices(data),
-    )
-
-
-def route_html(data: Json) -> Markup:
-    """Return *data*, what `RouteResult.to_dict` returns, as HTML."""
-    rows = [
-        (
-            one["name"],
-            score_text(one["score"]),
-            [(_code(tool["toolId"]), " ", score_text(tool["score"]), " ") for tool in one["tools"]],
-        )
-        for one in data["categories"]
-    ]
-    return join_markup(
-        _heading(data["query"] or "all tools by name", data["rankingMode"]),
-        _table("Categories", ("category", "score", "tools"), rows),
-        _notices(data),
-    )
-
-
-def _list_results(data: Json) -> Iterable[Markup]:
-    rows = [
-        (
-            rank,
-            score_text(one["score"]),
-            _code(one["toolId"]),
-            one["sourceId"],
-            _cut(" ".join(str(one["description"]).split())),
-        )
-        for rank, one in enumerate(data["matches"], start=1)
-    ]
-    yield _table("Matches", ("#", "score", "tool", "source", "description"), rows)
-    for title, name in (
-        ("Prerequisites", "prerequisites"),
-        ("Related", "relatedMatches"),
-        ("Next steps", "nextStepMatches"),
-    ):
-        reached = [
-            (
-                score_text(one["score"]),
-                _code(one["toolId"]),
-                one["via"]["from"],
-                one["via"]["reason"],
-            )
-            for one in data[name]
-        ]
-        yield _table(title, ("score", "tool", "of", "why"), reached)
-
-
-def _heading(title: str, remark: str) -> Markup:
-    return element("p", element("strong", _cut(title)), f" ({remark})")
-
-
-def _table(title: str, heads: Sequence[str], rows: Sequence[Sequence[Child | float]]) -> Markup:
-    """Return a table, nothing where it has no rows."""
-    if not rows:
-        return join_markup()
-    cells = ((str(one) if isinstance(one, float | int) else one for one in row) for row in rows)
+def _table(title: str, heads: Sequence[str], rows: Sequence[Sequence[Child]]) -> Markup:
     return element(
         "table",
         element("caption", title),
         element("thead", element("tr", (element("th", head, scope="col") for head in heads))),
-        element("tbody", (element("tr", (element("td", one) for one in row)) for row in cells)),
+        element("tbody", (element("tr", (element("td", one) for one in row)) for row in rows)),
     )
 
 
-def _list(title: str, items: Sequence[str]) -> Markup:
-    if not items:
-        return join_markup()
-    return join_markup(element("p", title), element("ul", (element("li", one) for one in items)))
-
-
-def _notices(data: Json) -> Markup:
-    items = [f"{one['severity']}: {one['message']}" for one in data["diagnostics"]]
-    return _list("Diagnostics", items)
-
-
-def _code(text: str) -> Markup:
-    return element("code", _cut(text))
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+def _cell(value: Any, head: str = "") -> Child:
+    if isinstance(value, Mapping):
+        names = ("task",) if "task" in value else _TELLING
+        return [(_cell(value[name], name), " ") for name in names if name in value]
+    if isinstance(value, list):
+        return [
+            (", " if place else None, _cell(one)) for place, one in enumerate(value[:_MOST_ITEMS])
+        ]
+    if isinstance(value, float):
+        return score_text(value) if 0 <= value <= 1 else f"{value:.2f}"
+    text = " ".join(str(value).split())
+    shown = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+    return element("code", shown) if head in ("toolId", "symbol") else shown

@@ -43,14 +43,8 @@ def load_yaml(
 ) -> JsonValue:
     """Read one YAML document, at most `MAX_CHARACTERS` long; an empty one is `None`.
 
-    Args:
-        text: The document.
-        place: Name of the file, for messages.
-        first_line: Number of the file's line on which *text* begins.
-        error: Class of the error to raise.
-
-    Raises:
-        InputError: The text is invalid YAML, or uses a rejected feature; its place is `file:line`.
+    *place* is the name of the file, for messages, and *first_line* the number of its line on which
+    *text* begins. Invalid YAML, and a rejected feature, is an *error* at `file:line`.
     """
     return _read(text, _Builder(place, first_line, error))
 
@@ -92,7 +86,6 @@ class _Builder:
         lines: Receives the file's line of every value, if given.
         rows: The line of the text that each line of the parser begins on; empty if all agree.
         pairs: The replacements of escaped pairs; see `mask_pairs`.
-        documents: How many documents have begun.
     """
 
     place: str
@@ -204,7 +197,7 @@ _OF_PRIVATE = re.compile(r"(?=([eEfF][0-9A-Fa-f]{3}))")
 def mask_pairs(text: str) -> tuple[str, re.Pattern[str] | None]:
     """Return *text* with private characters instead of escaped pairs, and a pattern for them.
 
-    Everything else keeps its place. Only a parser knows which texts have escapes. A text that
+    Everything else keeps its place. Only a parser finds the texts with escapes. A text that
     contains each of the first 256 private characters, or its number, is returned unchanged.
     """
     if PAIR.search(text) is None:
@@ -226,7 +219,7 @@ _UNSPACED = re.compile(r"\s*([A-Za-z_][\w-]*):[^\s:/]")
 def _unspaced_key(text: str, line: int) -> tuple[str, int] | None:
     """Return the key before *line* without a space before its value, and its line.
 
-    Without a space, key and value are a text that continues on the next line, where the parser
+    Without a space, key and value are a text that continues on the next line, on which the parser
     fails.
     """
     lines = _LINE_END.split(text)

@@ -151,8 +151,7 @@ class Suggester:
     - if at most one edit separates them, in names of 3 letters or more, or two edits, from 8 on;
     - if it has all words of the unknown name, and others.
 
-    Args:
-        known: The names, of which the first 100,000 are compared, by their first 100 characters.
+    The first 100,000 names are compared, by their first 100 characters.
     """
 
     def __init__(self, known: Iterable[str]) -> None:

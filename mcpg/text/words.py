@@ -8,8 +8,8 @@ of stopwords-iso. The language of a text is the language with the Snowball list 
 counted in running words; only that language's list applies to it, so that *die* is a word in
 English and an article in German.
 
-A catalog cannot distinguish words that name an object from words of any request: "want" is as rare
-in it as "invoice". Background frequencies of the language can.
+A catalog cannot distinguish words that name an object from words of any request: "please" is as
+rare in it as "invoice". Background frequencies of the language can.
 
 Source: stop word profiles as language identification, Grefenstette, "Comparing two language
 identification schemes", JADT 1995.
@@ -157,6 +157,8 @@ _ACCENTED_SCRIPTS = ("LATIN ", "GREEK ")
 _SEPARATOR = "COMBINING GRAPHEME JOINER"
 # Letters of Hangul that show nothing.
 _BLANK_LETTERS = dict.fromkeys((0x115F, 0x1160))
+# Soft hyphen and word joiner, which copied texts have within words (Unicode Annex 29, rule WB4).
+_WITHIN_WORDS = dict.fromkeys((0xAD, 0x2060))
 
 # Kinds of characters: a letter that keeps its marks, a letter whose marks may be missing, a vowel
 # sign, a mark for a letter of the second kind, or an invisible mark.
@@ -356,7 +358,8 @@ def _cut_token(token: str) -> tuple[Word, ...]:
     if bare.isascii() and (bare.isdecimal() or (bare.isalpha() and is_of_one_case)):
         word = bare[:LONGEST_WORD].lower()
         return _words[word] if word != token else (Word(word, False),)
-    return tuple([word for chunk in _chunks(token) for word in _cut_chunk(chunk)])
+    whole = token.translate(_WITHIN_WORDS)
+    return tuple([word for chunk in _chunks(whole) for word in _cut_chunk(chunk)])
 
 
 _words = CachedFunction(_cut_token)

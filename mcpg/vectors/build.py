@@ -157,7 +157,6 @@ class BuiltVectors:
     Attributes:
         vectors: The vectors, tools in order of their ids.
         hashes: The hash of each tool's texts, in the same order.
-        embedded: How many tools were embedded; tools with equal texts count once.
         reused: How many tools had a known or stored vector.
         diagnostics: The failures; all other vectors are present.
         outage: Why the provider was abandoned before all texts were embedded, if it was.
@@ -193,14 +192,10 @@ def vectors_for(
     """Return a vector for each of *documents*, embedding only texts without a known vector.
 
     Each batch is stored at once, so an interrupt costs one batch at most. Of processes that share a
-    store with a lock, one embeds, and the others use its vectors.
-
-    Args:
-        documents: Documents of tools with distinct ids; their order does not matter.
-        provider: Embeds texts.
-        store: Stores vectors beyond this run.
-        known: Vectors of an earlier run; vectors with another fingerprint are ignored.
-        on_progress: Called with the numbers of embedded tools, and of tools to embed.
+    store with a lock, one embeds, and the others use its vectors. Their order does not matter.
+    *store* keeps vectors beyond this run, *known* has those of an earlier one, of which a foreign
+    fingerprint is ignored. *on_progress* is called with the numbers of embedded tools, and of tools
+    to embed.
     """
     texts = {one.tool.id: embedding_texts(one) for one in documents}
     return embed_items(texts, provider, store=store, known=known, on_progress=on_progress)
@@ -354,8 +349,7 @@ class _EmbeddingRun:
     def _embed(self, batch: Sequence[str]) -> None:
         """Embed the texts of a *batch*; a text that cannot be embedded does not affect others.
 
-        Raises:
-            EmbeddingError: The provider has failed for any text.
+        An `EmbeddingError` is raised if the provider failed for any text.
         """
         try:
             made = self._embed_batch(batch)
@@ -381,7 +375,7 @@ class _EmbeddingRun:
         """Return the weighted means of the vectors of each tool's texts, scaled to length one."""
         given = [text for key in batch for text in self._texts[key].texts]
         once = {text: number for number, text in enumerate(dict.fromkeys(given))}
-        # A tool is embedded alone after a batch has failed, then text by text.
+        # A tool is embedded by itself after a batch has failed, then text by text.
         size = len(once) if len(batch) > 1 else 1
         rows = embed_texts(self._provider, list(once), batch=size)
         if self._dimensions not in (None, rows.shape[1]):

@@ -137,9 +137,8 @@ def write_vectors(path: str, data: bytes) -> bool:
 def open_vectors(path: str) -> VectorFile:
     """Open the file of vectors at *path* by memory map.
 
-    Raises:
-        NoVectorsError: The file does not exist.
-        UnusableVectorsError: It is damaged, foreign or of another version.
+    It is a `NoVectorsError` if there is none, an `UnusableVectorsError` if it is damaged, foreign
+    or of another version.
     """
     return unpack_vectors(_map_file(path))
 
@@ -250,16 +249,10 @@ def find_or_build_vectors(
 ) -> BuiltVectors:
     """Return the vectors of a bundle: from its file if it fits, else made with the file's help.
 
-    Args:
-        places: The files that may contain them, the best first.
-        documents: Returns the documents of the bundle; called only if no file fits.
-        provider: The embedding provider.
-        key: SHA-256 of the bundle, `NO_KEY` if there is none.
-        tools: How many tools it has.
-        store: Stores vectors beyond this run.
-        known: Earlier vectors, instead of a file that does not fit.
-        keep_at: The file to write if vectors had to be made, in a folder of the user's own, if it
-            can be written. The clusters of a large catalog may be beside it.
+    *places* are the files that may contain them, the best first; *documents* is called only if none
+    fits, and earlier vectors, *known*, count instead. *key* is the SHA-256 of the bundle or
+    `NO_KEY`. New vectors are written to the file *keep_at*, in a folder of the user's own, if it
+    can be written. The clusters of a large catalog may be beside it.
     """
     found = find_vectors(places, key, tools, provider)
     if found.file is not None and found.is_fresh:

@@ -154,7 +154,6 @@ class ToolVectors:
     """One vector for each tool of a catalog, by the tool's number in the index.
 
     Attributes:
-        fingerprint: The fingerprint of the provider.
         dimensions: How long each vector is; 0 without any.
         missing: How many tools have no vector.
     """
@@ -218,18 +217,11 @@ class ToolVectors:
 
         They are rounded to six decimals, so that a platform's floating point reorders nothing;
         tools without a vector have -1.0.
-
-        Raises:
-            ValueError: *query* has other dimensions.
         """
         return self._products(query)
 
     def chosen_cosines(self, query: Floats, tools: Iterable[int]) -> Floats:
-        """Return the cosines of some *tools*, by number, in their order; as `cosines` does.
-
-        Raises:
-            IndexError: A number is out of range.
-        """
+        """Return the cosines of some *tools*, by number, in their order; as `cosines` does."""
         return self._products(query, np.fromiter(tools, dtype=np.intp))
 
     def nearest(
@@ -239,9 +231,6 @@ class ToolVectors:
 
         The query has length 1. Tools with equal cosines are in order of number. Tools without a
         vector and tools in *without* are left out.
-
-        Raises:
-            ValueError: *query* has other dimensions.
         """
         self._check(query)
         eligible = self.present.copy()
@@ -347,12 +336,9 @@ def with_clusters(
 ) -> ToolVectors:
     """Let *vectors* find the nearest by clusters, if there are enough of them.
 
-    Args:
-        vectors: The vectors.
-        key: SHA-256 of their bundle.
-        path: The file of the clusters, in a folder of the user's own.
-        make: Whether to make and store the clusters if there are none yet; for 100,000 vectors that
-            takes some 20 seconds. Otherwise all vectors are compared then.
+    *path* is the file of the clusters, in a folder of the user's own, and *key* the SHA-256 of the
+    bundle. With *make*, missing clusters are made and stored, which for 100,000 vectors takes some
+    20 seconds; otherwise all vectors are compared then.
     """
     if len(vectors) < FEWEST or not vectors.dimensions or not _is_usable():
         return vectors

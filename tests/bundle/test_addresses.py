@@ -13,7 +13,7 @@ from builders import make_tool
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpg.bundle import Assembly, assemble, bundle_of, encode_bundle
+from mcpg.bundle import Assembly, assemble, build_bundle, encode_bundle
 from mcpg.bundle.codec import decode_bundle
 from mcpg.catalog.model import SourceDocument
 from mcpg.documents.front_matter import split_front_matter
@@ -43,7 +43,7 @@ def documents_of(file: str) -> list[SourceDocument]:
 
 def bundled(assembly: Assembly) -> tuple[SourceDocument, ...]:
     """Return the documents of the bundle of *assembly*, as its file has them."""
-    return tuple(decode_bundle(encode_bundle(bundle_of(assembly)), "graph.mdld.json").documents)
+    return tuple(decode_bundle(encode_bundle(build_bundle(assembly)), "graph.mdld.json").documents)
 
 
 def edges_of_dotnet(assembly: Assembly) -> Edges:
@@ -70,14 +70,14 @@ def edges_of_graph(assembly: Assembly) -> Edges:
 
 def assert_reads_back(assembly: Assembly) -> None:
     """Assert that whoever reads the bundle reads what the authors wrote, and bundles the same."""
-    data = encode_bundle(bundle_of(assembly))
+    data = encode_bundle(build_bundle(assembly))
     again = assemble(SourceBatch(bundles=(RawFile(data.decode(), "graph.mdld.json"),)))
     written = [one.content.replace("\r\n", "\n") for one in assembly.texts]
     assert [one.content for one in again.texts] == written
     assert again.documents == assembly.documents
     assert again.pages == assembly.pages
     assert again.relations == assembly.relations
-    assert encode_bundle(bundle_of(again)) == data
+    assert encode_bundle(build_bundle(again)) == data
 
 
 def assembled(documents: Mapping[str, str]) -> Assembly:

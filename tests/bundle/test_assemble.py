@@ -20,7 +20,7 @@ from mcpg.bundle import (
     Bundle,
     apply_plan,
     assemble,
-    bundle_of,
+    build_bundle,
     encode_bundle,
     plan_folder,
 )
@@ -63,7 +63,7 @@ def manifest(*tools: Tool, **parts: Any) -> Assembly:
 
 def data(assembly: Assembly) -> bytes:
     """Return the bytes of the bundle."""
-    return encode_bundle(bundle_of(assembly))
+    return encode_bundle(build_bundle(assembly))
 
 
 def texts(assembly: Assembly) -> dict[str, str]:
@@ -238,7 +238,7 @@ class TestSchemasInBundles:
         direct = manifest()
         old = RawFile(encode_bundle(Bundle(direct.texts)).decode(), "old.mdld")
         for found in (direct, assemble(as_bundle(direct)), assemble(SourceBatch(bundles=(old,)))):
-            lines = [one for text in bundle_of(found).documents for one in fences(text.content)]
+            lines = [one for text in build_bundle(found).documents for one in fences(text.content)]
             assert len(lines) == 5
             assert [json.dumps(json.loads(one), separators=(",", ":")) for one in lines] == lines
             assert texts(found) == texts(direct)
@@ -254,7 +254,7 @@ class TestSchemasInBundles:
         cases = (copy, [schema]), (second, [schema]), (edited, fences(edited)), (bare, [schema])
         for content, kept in cases:
             found = assemble(SourceBatch(documents=(replace(order_get, content=content),)))
-            (bundled,) = bundle_of(found).documents
+            (bundled,) = build_bundle(found).documents
             assert fences(bundled.content)[-1:] == kept
             assert texts(found) == {order_get.path: content}
             assert texts(assemble(as_bundle(found))) == {order_get.path: content}
@@ -419,7 +419,7 @@ class TestAuthors:
         assert len({text.canonical_uri for text in found.texts}) == 2
         (note,) = [item for item in found.diagnostics if item.severity is Severity.WARNING]
         assert "is taken or unsafe" in note.message
-        encode_bundle(bundle_of(found))
+        encode_bundle(build_bundle(found))
 
     def test_of_one_uri_the_first_tool_keeps_it(self) -> None:
         """Of documents with one URI the one whose tool id comes first bears it, in any order."""
@@ -516,11 +516,11 @@ def test_hash_seed_does_not_show() -> None:
     program = (
         "import hashlib\n"
         "from builders import make_tool\n"
-        "from mcpg.bundle import assemble, bundle_of, encode_bundle\n"
+        "from mcpg.bundle import assemble, build_bundle, encode_bundle\n"
         "from mcpg.sources import SourceBatch\n"
         "words = 'order refund user mail ant'.split()\n"
         "tools = tuple(make_tool(f'{a}_{b}', tags=(a, b)) for a in words for b in words)\n"
-        "data = encode_bundle(bundle_of(assemble(SourceBatch(tools=tools))))\n"
+        "data = encode_bundle(build_bundle(assemble(SourceBatch(tools=tools))))\n"
         "print(hashlib.sha256(data).hexdigest())\n"
     )
     outputs = {
@@ -556,5 +556,5 @@ def test_texts_of_one_name_are_placed_at_once() -> None:
 def test_empty_batch_gives_an_empty_bundle() -> None:
     """Nothing in, nothing out."""
     found = assemble(SourceBatch())
-    assert bundle_of(found) == Bundle()
+    assert build_bundle(found) == Bundle()
     assert found.diagnostics == ()

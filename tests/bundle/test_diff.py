@@ -6,18 +6,18 @@ from typing import Any
 import pytest
 from builders import make_tool
 
-from mcpg.bundle import Bundle, assemble, bundle_of
+from mcpg.bundle import Bundle, assemble, build_bundle
 from mcpg.catalog.model import SourceDocument, Tool, ToolExample
 from mcpg.documents.model import Link, ToolDocument
 from mcpg.documents.writer import write_document
 from mcpg.relations.edges import Coverage, EdgeKind, EdgeOrigin, FieldMapping
-from mcpg.review.diff import FieldDifference, diff_bundles, unified_text
+from mcpg.review.diff import FieldDifference, diff_bundles, format_unified_diff
 from mcpg.sources import SourceBatch
 
 
 def bundle(*tools: Tool) -> Bundle:
     """Make the bundle of *tools*."""
-    return bundle_of(assemble(SourceBatch(tools=tools)))
+    return build_bundle(assemble(SourceBatch(tools=tools)))
 
 
 def changes(**members: Any) -> dict[str, tuple[str, str]]:
@@ -31,19 +31,19 @@ def test_equal_bundles_do_not_differ() -> None:
     """A bundle does not differ from itself."""
     made = bundle(make_tool("ant"), make_tool("bee"))
     assert diff_bundles(made, made).is_empty
-    assert unified_text(made, made) == ""
+    assert format_unified_diff(made, made) == ""
 
 
 def test_schemas_on_one_line_or_many_are_no_difference() -> None:
     """Bundles of before had schemas on many lines; changes are shown in lines all the same."""
     assembly = assemble(SourceBatch(tools=(make_tool("ant"), make_tool("bee"))))
-    old, new = Bundle(assembly.texts), bundle_of(assembly)
+    old, new = Bundle(assembly.texts), build_bundle(assembly)
     assert old != new
     assert diff_bundles(old, new).is_empty
-    assert unified_text(old, new) == ""
-    assert '-{"type":"object","properties":{}}\n' in unified_text(new, old, are_folders=True)
+    assert format_unified_diff(old, new) == ""
+    assert '-{"type":"object","properties":{}}\n' in format_unified_diff(new, old, are_folders=True)
     changed = bundle(make_tool("ant", input_schema={"type": "object", "x": 1}), make_tool("bee"))
-    assert '\n+  "x": 1\n' in unified_text(old, changed)
+    assert '\n+  "x": 1\n' in format_unified_diff(old, changed)
 
 
 def test_added_and_removed_tools_are_named() -> None:
@@ -174,7 +174,7 @@ def test_unified_text_is_what_git_shows() -> None:
     """Changed, new and removed documents are shown line by line, as `git diff` does."""
     old = Bundle((SourceDocument("a.md", "one\ntwo\x0bx\nend"), SourceDocument("b.md", "gone\n")))
     new = Bundle((SourceDocument("a.md", "one\n2\x0bx\nend\n"), SourceDocument("c.md", "new\n")))
-    assert unified_text(old, new) == (
+    assert format_unified_diff(old, new) == (
         "--- a/a.md\n+++ b/a.md\n@@ -1,3 +1,3 @@\n one\n-two\x0bx\n-end\n"
         "\\ No newline at end of file\n+2\x0bx\n+end\n"
         "--- a/b.md\n+++ /dev/null\n@@ -1 +0,0 @@\n-gone\n"

@@ -8,7 +8,7 @@ import pytest
 from bounded import calls_in
 from builders import make_tool
 
-from mcpg.bundle import Assembly, assemble, bundle_of, encode_bundle
+from mcpg.bundle import Assembly, assemble, build_bundle, encode_bundle
 from mcpg.bundle.links import PROSE_WEIGHT
 from mcpg.catalog.model import SourceDocument
 from mcpg.engine import Engine
@@ -86,7 +86,7 @@ def test_what_authors_state_goes_before_what_is_inferred() -> None:
             ("related", "order_search", weight, reason),
             inferred[0],
         ]
-        data = encode_bundle(bundle_of(found)).decode()
+        data = encode_bundle(build_bundle(found)).decode()
         again = assemble(SourceBatch(bundles=(RawFile(data, "graph.mdld"),)))
         assert again.relations == found.relations
 
@@ -97,10 +97,10 @@ def test_texts_stay_to_the_byte() -> None:
     found = assembled({"one.md": text, "two.md": f"{NONE}\n~\nText."})
     assert found.texts[0].content == f"---\n{text.replace('~', '---')}"
     assert edges(found, "two") == [("nextStep", "one", 1.0, "")]
-    data = encode_bundle(bundle_of(found))
+    data = encode_bundle(build_bundle(found))
     again = assemble(SourceBatch(bundles=(RawFile(data.decode(), "graph.mdld"),)))
     assert again.relations == found.relations
-    assert encode_bundle(bundle_of(again)) == data
+    assert encode_bundle(build_bundle(again)) == data
 
 
 def test_statements_become_edges_with_their_reasons() -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from builders import make_tool
 
-from mcpg.bundle import Assembly, assemble, bundle_of, encode_bundle
+from mcpg.bundle import Assembly, assemble, build_bundle, encode_bundle
 from mcpg.catalog.model import SourceDocument
 from mcpg.errors import Code
 from mcpg.sources import RawFile, SourceBatch
@@ -40,7 +40,7 @@ def tool_ids(found: Assembly) -> list[str]:
 
 def reread(found: Assembly) -> Assembly:
     """Write the bundle and assemble it again."""
-    data = encode_bundle(bundle_of(found)).decode()
+    data = encode_bundle(build_bundle(found)).decode()
     return assemble(SourceBatch(bundles=(RawFile(data, "graph.mdld"),)))
 
 
@@ -60,7 +60,7 @@ def test_a_file_called_like_a_tool_is_about_it() -> None:
     assert document.body == "# Notes\n\nWhen it rains.\n\nLook *up*."
     assert document.further == {"about": ["Meteorology"]}
     assert [edge.target for edge in found.relations.of("weather").related] == ["tide"]
-    assert encode_bundle(bundle_of(reread(found))) == encode_bundle(bundle_of(found))
+    assert encode_bundle(build_bundle(reread(found))) == encode_bundle(build_bundle(found))
 
 
 def test_the_key_names_the_tool_and_several_texts_join() -> None:
@@ -74,7 +74,7 @@ def test_the_key_names_the_tool_and_several_texts_join() -> None:
     assert document.further == {"about": ["A", "B"], "owner": "x"}
     assert document.groups[0] == "G"
     assert tool_ids(found) == ["tide", "weather"]
-    assert encode_bundle(bundle_of(reread(found))) == encode_bundle(bundle_of(found))
+    assert encode_bundle(build_bundle(reread(found))) == encode_bundle(build_bundle(found))
 
 
 def test_a_text_joins_the_document_that_a_tool_has() -> None:
@@ -114,7 +114,7 @@ def test_a_page_states_but_is_not_found() -> None:
     assert (edge.target, edge.reason) == ("tide", "wind moves water")
     assert codes(found) == []
     assert reread(found).relations == found.relations
-    assert encode_bundle(bundle_of(reread(found))) == encode_bundle(bundle_of(found))
+    assert encode_bundle(build_bundle(reread(found))) == encode_bundle(build_bundle(found))
 
 
 def test_links_of_pages_lead_to_tools_and_pages() -> None:

@@ -16,7 +16,7 @@ from mcpg.bundle import (
     Bundle,
     apply_plan,
     assemble,
-    bundle_of,
+    build_bundle,
     encode_bundle,
     plan_folder,
 )
@@ -47,7 +47,7 @@ def made(*documents: tuple[str, str], tools: Any = (), source_id: str | None = N
 
 def reread(*assemblies: Assembly) -> Assembly:
     """Write bundles and assemble them again, as one."""
-    texts = [encode_bundle(bundle_of(one)).decode() for one in assemblies]
+    texts = [encode_bundle(build_bundle(one)).decode() for one in assemblies]
     return assemble(SourceBatch(bundles=tuple(RawFile(text, "graph.mdld") for text in texts)))
 
 
@@ -65,7 +65,7 @@ def check(assembly: Assembly) -> None:
     """Check that the bundle says what was assembled, and that its own bundle is the same."""
     again = reread(assembly)
     assert said(again) == said(assembly)
-    assert encode_bundle(bundle_of(again)) == encode_bundle(bundle_of(assembly))
+    assert encode_bundle(build_bundle(again)) == encode_bundle(build_bundle(assembly))
 
 
 def related(assembly: Assembly, tool_id: str) -> list[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from traces import observed_of
 
-from mcpg.bundle import assemble, bundle_of, encode_bundle
+from mcpg.bundle import assemble, build_bundle, encode_bundle
 from mcpg.relations.edges import Edge, EdgeKind, EdgeOrigin
 from mcpg.relations.observed_calls import encode
 from mcpg.review.diff import compare_catalogues
@@ -90,11 +90,11 @@ def test_a_bundle_keeps_what_was_observed(write: Callable[..., str], tmp_path: P
     """Without the file, the edges in a bundle stay; with another file, they are replaced."""
     folder = write("seen.jsonl", encode(observed_of(SENT_THEN_READ)))
     first = assemble(read_sources([folder]))
-    data = encode_bundle(bundle_of(first))
+    data = encode_bundle(build_bundle(first))
     (tmp_path / "out").mkdir()
     (tmp_path / "out/graph.mdld").write_bytes(data)
     again = assemble(read_sources([tmp_path / "out"]))
-    assert encode_bundle(bundle_of(again)) == data
+    assert encode_bundle(build_bundle(again)) == data
     assert observed(again) == observed(first)
     (tmp_path / "out/new.jsonl").write_text(encode(observed_of([["mail_read", "user_ban"]] * 3)))
     newer = assemble(read_sources([tmp_path / "out"]))
@@ -176,11 +176,11 @@ def test_what_was_inferred_outlives_what_was_observed(
     (plain,) = assemble(read_sources([tmp_path])).relations.of("order_search").next_steps
     assert plain.fields
     seen = encode(observed_of([["order_search", "parcel_weigh"]] * 3))
-    data = encode_bundle(bundle_of(assemble(read_sources([write("seen.jsonl", seen)]))))
+    data = encode_bundle(build_bundle(assemble(read_sources([write("seen.jsonl", seen)]))))
     (tmp_path / "out").mkdir()
     (tmp_path / "out/graph.mdld").write_bytes(data)
     (tmp_path / "out/seen.jsonl").write_text(seen)
-    assert encode_bundle(bundle_of(assemble(read_sources([tmp_path / "out"])))) == data
+    assert encode_bundle(build_bundle(assemble(read_sources([tmp_path / "out"])))) == data
     (tmp_path / "out/seen.jsonl").write_text(encode(observed_of([["mail_read", "user_ban"]] * 3)))
     (kept,) = assemble(read_sources([tmp_path / "out"])).relations.of("order_search").next_steps
     assert (kept.origin, kept.reason) == (plain.origin, plain.reason)

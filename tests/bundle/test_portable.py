@@ -12,7 +12,7 @@ from fronts import fronts, node_fronts
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mcpg.bundle import assemble, bundle_of, decode_bundle, encode_bundle
+from mcpg.bundle import assemble, build_bundle, decode_bundle, encode_bundle
 from mcpg.bundle.metadata import carried_definitions
 from mcpg.catalog.model import SourceDocument, Tool
 from mcpg.documents import dotnet
@@ -65,7 +65,7 @@ def test_no_document_is_refused_and_nothing_is_lost(given_fronts: list[JsonObjec
     """Other readers take every text, and mcpg reads what the authors wrote."""
     contents = [text_of(front) for front in given_fronts]
     assembly = assembled(*contents)
-    bundle = bundle_of(assembly)
+    bundle = build_bundle(assembly)
     assert [refusal(one.content) for one in bundle.documents] == [None] * len(contents)
     assert [authored_text(one.content) for one in bundle.documents] == contents
     back = again(bundle)
@@ -73,14 +73,14 @@ def test_no_document_is_refused_and_nothing_is_lost(given_fronts: list[JsonObjec
         replace(one, tool=replace(one.tool, place="")) for one in assembly.pages
     ]
     assert list(make_triples(back.pages)) == list(make_triples(assembly.pages))
-    assert encode_bundle(bundle_of(back)) == encode_bundle(bundle)
+    assert encode_bundle(build_bundle(back)) == encode_bundle(bundle)
 
 
 @few
 @given(pages)
 def test_nodes_stay_apart(given_fronts: list[JsonObject]) -> None:
     """No group, thing or topic is one node with another one or with a target elsewhere."""
-    bundle = bundle_of(assembled(*map(text_of, given_fronts)))
+    bundle = build_bundle(assembled(*map(text_of, given_fronts)))
     named = [one for front in fronts_of(bundle) for one in named_nodes(front)]
     own = {one.name for one in named if not one.is_target}
     shared = shared_nodes((one.name, one.is_concept) for one in named)
@@ -94,7 +94,7 @@ def test_a_portable_document_stays_to_the_byte() -> None:
         "rdf_prefixes: {ex: 'urn:ex:'}\nrdf_types: [ex:A]\n---\nWhat?\n"
     )
     other = text_of({"rdf_types": ["nobody:Knows"]})
-    bundle = bundle_of(assembled(plain, other))
+    bundle = build_bundle(assembled(plain, other))
     assert bundle.documents[0].content == plain
     assert bundle.documents[1].content != other
 
@@ -105,13 +105,13 @@ def test_only_what_hurts_is_rewritten() -> None:
         "---\n# Why\ntool: false\nlevel: 1.10   # exact\nrdf_types: [skos:Concept]\n"
         "graph_groups:\n  - 物流\n  - Café # stays\n---\n\nBody.\n"
     )
-    (document,) = bundle_of(assembled(text)).documents
+    (document,) = build_bundle(assembled(text)).documents
     assert document.content.startswith(
         "---\n# Why\ntool: false\nlevel: 1.10   # exact\nrdf_types: [skos:Concept]\n"
         'graph_groups:\n  - {"id": "urn:mcpg:id/物流", "label": "物流"}\n  - Café # stays\n'
     )
     assert document.content.endswith("---\n\nBody.\n")
-    (front,) = fronts_of(bundle_of(assembled(text)))
+    (front,) = fronts_of(build_bundle(assembled(text)))
     assert front["rdf_prefixes"] == {"skos": dotnet.ONLY_IN_RULES["skos"]}
 
 
@@ -120,7 +120,7 @@ def test_topics_and_authors_are_stated_as_rules() -> None:
     text = text_of(
         {"about": ["物流", "Bins", {"label": "Totes", "sameAs": "urn:t"}], "author": ["王"]}
     )
-    (front,) = fronts_of(bundle_of(assembled(text)))
+    (front,) = fronts_of(build_bundle(assembled(text)))
     assert (front["about"], front["author"]) == (["Bins", "Totes"], [])
     assert front["graph_entities"] == [
         {"id": "urn:mcpg:id/物流", "label": "物流"},
@@ -147,13 +147,13 @@ def test_what_is_rewritten_is_reported_with_its_line() -> None:
     ]
     assert assembly.texts[0].content == text
     messages = [one.message for one in assembly.rewritten]
-    assert [one.message for one in again(bundle_of(assembly)).rewritten] == messages
+    assert [one.message for one in again(build_bundle(assembly)).rewritten] == messages
 
 
 def test_a_question_mark_in_brackets_is_quoted() -> None:
     """Parsers of YAML differ on one that is not quoted, so none is left in a bundle."""
     text = "---\ntool: false\nsee: [http://ex.test/?a=b, two]\nwhy: is it [so]?\n---\n# A\n"
-    (document,) = bundle_of(assembled(text)).documents
+    (document,) = build_bundle(assembled(text)).documents
     assert refusal(text) is not None
     assert refusal(document.content) is None
     assert 'see: ["http://ex.test/?a=b", "two"]\nwhy: is it [so]?\n' in document.content
@@ -164,7 +164,7 @@ def test_a_question_mark_in_brackets_is_quoted() -> None:
 def test_an_address_that_others_reject_stays_in_the_front_matter(uri: str) -> None:
     """The bundle has none instead, and the document keeps its own."""
     assembly = assembled(text_of({"canonical_url": uri}))
-    bundle = bundle_of(assembly)
+    bundle = build_bundle(assembly)
     assert [one.canonical_uri for one in bundle.documents] == [None]
     assert [one.uri for one in again(bundle).pages] == [one.uri for one in assembly.pages] == [uri]
 
@@ -197,7 +197,7 @@ ODD = {
 def test_odd_documents(name: str) -> None:
     """Whatever a document holds, the bundle can be read by everybody, and says the same here."""
     assembly = assembled(ODD[name])
-    bundle = bundle_of(assembly)
+    bundle = build_bundle(assembly)
     assert [refusal(one.content) for one in bundle.documents] == [None]
     assert [one.further for one in again(bundle).pages] == [one.further for one in assembly.pages]
 
@@ -205,7 +205,7 @@ def test_odd_documents(name: str) -> None:
 def test_two_documents_with_one_address() -> None:
     """Addresses that are one to other readers are given to one document alone."""
     texts = [text_of({"canonical_url": f"https://ex.test/{name}"}) for name in ("a", "A", "a")]
-    uris = [one.canonical_uri or "" for one in bundle_of(assembled(*texts)).documents]
+    uris = [one.canonical_uri or "" for one in build_bundle(assembled(*texts)).documents]
     assert len({uri.casefold() for uri in uris}) == len(texts)
 
 
@@ -213,7 +213,7 @@ def test_front_matter_that_is_too_long_stays_out() -> None:
     """A hundred thousand prefixes are more than a document may have, and so it is left out."""
     text = text_of({"rdf_prefixes": {f"p{one}": f"urn:{one}:" for one in range(100_000)}})
     assembly = assembled(text, text_of({}))
-    assert [one.path for one in bundle_of(assembly).documents] == ["b.md"]
+    assert [one.path for one in build_bundle(assembly).documents] == ["b.md"]
     assert [one.code for one in assembly.diagnostics] == [Code.DOCUMENT_INVALID]
 
 
@@ -231,7 +231,7 @@ def test_front_matter_that_is_too_long_stays_out() -> None:
 def test_rewritten_front_matter_is_bounded(front: JsonObject) -> None:
     """What would grow without bound is written out in part; no bundle fails for one document."""
     assembly = assembled(text_of(front), text_of({}))
-    bundle = bundle_of(assembly)
+    bundle = build_bundle(assembly)
     assert len(bundle.documents) == 2
     assert [refusal(one.content) for one in bundle.documents] == [None, None]
     assert again(bundle).documents == assembly.documents
@@ -253,7 +253,7 @@ def test_a_bundle_nests_no_deeper_than_others_read(levels: int) -> None:
     tool = Tool(id="", source_id="s", name="deep", input_schema=schema)
     text = "---\nname: deep\nsource: s\n---\n# Deep\n\nProse.\n"
     documents = (SourceDocument("deep.md", text),)
-    bundle = bundle_of(assemble(SourceBatch(tools=(tool,), documents=documents)))
+    bundle = build_bundle(assemble(SourceBatch(tools=(tool,), documents=documents)))
     data = encode_bundle(bundle)
     assert depth_of(json.loads(data)) <= 64
     (carried,) = carried_definitions(decode_bundle(data, "graph.json"))["s", "deep"]

@@ -12,14 +12,15 @@ import dotnet
 import pytest
 from builders import make_tool
 
-from mcpg.bundle import assemble, bundle_of
+from mcpg.bundle import assemble, build_bundle
 from mcpg.bundle.codec import decode_bundle, encode_bundle
 from mcpg.catalog.model import SourceDocument
 from mcpg.documents.addresses import BASE_URI
 from mcpg.documents.model import Link, ToolDocument
 from mcpg.documents.writer import write_document
 from mcpg.errors import BundleError
-from mcpg.graph.terms import KB_MEMBER_OF, KB_NEXT_STEP, KB_RELATED_TO, node_iri
+from mcpg.graph import terms as v
+from mcpg.graph.terms import node_iri
 from mcpg.graph.triples import make_triples
 from mcpg.relations.edges import EdgeKind
 from mcpg.sources.model import RawFile, SourceBatch
@@ -27,7 +28,7 @@ from mcpg.sources.model import RawFile, SourceBatch
 RECORDED = Path(__file__).parents[1] / "interop"
 MEMBER = "memberOf"
 KINDS = {"relatedTo": EdgeKind.RELATED, "nextStep": EdgeKind.NEXT_STEP}
-PREDICATES = {MEMBER: KB_MEMBER_OF, "relatedTo": KB_RELATED_TO, "nextStep": KB_NEXT_STEP}
+PREDICATES = {MEMBER: v.kb.memberOf, "relatedTo": v.kb.relatedTo, "nextStep": v.kb.nextStep}
 BAD = [json.loads(line) for line in (RECORDED / "bad.jsonl").read_text("utf-8").splitlines()]
 """Bundles with one thing out of order: their bytes, as Latin-1, and the paths that .NET reads."""
 
@@ -71,7 +72,7 @@ def test_the_gateway_reads_every_edge_of_a_bundle_of_ours() -> None:
         SourceDocument(one.path, write_document(one), one.uri, one.path)
         for one in documents_with(edges)
     ]
-    bundle = bundle_of(assemble(SourceBatch(documents=tuple(texts))))
+    bundle = build_bundle(assemble(SourceBatch(documents=tuple(texts))))
     written = decode_bundle(encode_bundle(bundle), "graph.mdld.json").documents
     found = dotnet.relations(written)
     expected = {

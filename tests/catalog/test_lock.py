@@ -279,7 +279,7 @@ def test_a_document_of_an_entry_has_a_digest() -> None:
     lock = approve(ApprovedTools(), lock_changes(ApprovedTools(), [documented("Prose.")]))
     with pytest.raises(InputError, match="the digest of document of 'commerce::refund_order'"):
         parse_lock(lock_text(lock).replace("Prose.", "Poison."), "mcpg.lock")
-    with pytest.raises(InputError, match="'body' is no text"):
+    with pytest.raises(InputError, match="'body' is not text"):
         parse_lock(lock_text(lock).replace('"Prose."', "[1]"), "mcpg.lock")
 
 
@@ -391,13 +391,13 @@ _CONFLICT = TEXT.replace(
         (
             json.dumps({"schema": "mcpg/lock-file/1", "tools": json.loads(TEXT)["tools"] * 2}),
             "mcpg.lock",
-            "'commerce::refund_order' stands in tools[0] and in tools[2]",
+            "'commerce::refund_order' is in tools[0] and in tools[2]",
             "keep one of them",
         ),
         (
             TEXT.replace('"name": "refund', '"name": "x", "name": "refund'),
             "mcpg.lock",
-            "a key stands twice in one object: 'name'",
+            "a key is twice in one object: 'name'",
             "restore the file",
         ),
         (
@@ -422,7 +422,7 @@ _CONFLICT = TEXT.replace(
         (
             '{"schema": "mcpg/lock-file/1", "tools": [1]}',
             "mcpg.lock: tools[0]",
-            "is no object",
+            "is not an object",
             "restore",
         ),
         (
@@ -440,13 +440,13 @@ _CONFLICT = TEXT.replace(
         (
             '{"schema": "mcpg/lock-file/1", "tools": [{"source": "", "name": "a", "title": 1}]}',
             "mcpg.lock: tools[0]",
-            "'title' is no text",
+            "'title' is not text",
             "restore",
         ),
         (
             '{"schema": "mcpg/lock-file/1", "tools": [{"source": "", "name": "a", "hints": 1}]}',
             "mcpg.lock: tools[0]",
-            "'hints' is no object",
+            "'hints' is not an object",
             "restore",
         ),
         ("[" * 5000, "mcpg.lock", "nested deeper than 100 levels", "restore"),

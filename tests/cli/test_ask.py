@@ -79,7 +79,7 @@ def test_a_budget_of_bytes(run: Callable[..., Run], form: str, budget: int) -> N
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["ask", " "], "there is no question"),
+        (["ask", " "], "the question is empty"),
         (["ask"], "missing argument"),
         (["ask", "x", "--limit", "0"], "limit is 0"),
         (["ask", "x", "--intent", "gossip"], "gossip"),

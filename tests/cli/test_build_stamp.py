@@ -8,6 +8,7 @@ from shop import HINTS
 
 import mcpg
 from mcpg.bundle import assemble
+from mcpg.index import recipe
 from mcpg.index.file import content_key, open_index
 
 if TYPE_CHECKING:
@@ -69,6 +70,15 @@ def test_unchanged_sources_are_not_parsed(
     assert run("bundle", "tools").err == told
     assert told.startswith("up to date: graph.mdld: 4 tools, 4 documents, 7 edges, ")
     assert rewritten(run) == (False, False)
+
+
+@pytest.mark.usefixtures("graph")
+def test_a_bundle_of_other_rules_is_made_anew(
+    run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With other rules, for edges as well, the same sources are read again."""
+    monkeypatch.setattr(recipe, "RULES", recipe.RULES + 1)
+    assert rewritten(run) == (False, True)  # these rules make the same bundle
 
 
 def test_both_ways_report_the_same(graph: Path, run: Callable[..., Run]) -> None:

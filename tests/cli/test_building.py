@@ -103,7 +103,7 @@ class TestBundle:
     @pytest.mark.parametrize(
         ("content", "reason"),
         [
-            (None, "there is no such file"),
+            (None, "no such file"),
             (b"", "is empty"),
             (b"my diary", "invalid JSON"),
         ],

@@ -106,10 +106,10 @@ def test_kinds_are_told_apart(bundled: str, run: Callable[..., Run]) -> None:
     ("options", "message"),
     [
         (("--kind", "symbl"), "did you mean 'symbol'?"),
-        (("--kind", "symbol", "--read-only"), "--read-only is for tools alone"),
-        (("--kind", "symbol", "--source", "a"), "--source is for tools alone"),
-        (("--kind", "symbol", "--category", "a"), "--category is for tools alone"),
-        (("--kind", "symbol", "--min-score", "0.5"), "--min-score is for tools alone"),
+        (("--kind", "symbol", "--read-only"), "--read-only is only for tools"),
+        (("--kind", "symbol", "--source", "a"), "--source is only for tools"),
+        (("--kind", "symbol", "--category", "a"), "--category is only for tools"),
+        (("--kind", "symbol", "--min-score", "0.5"), "--min-score is only for tools"),
     ],
 )
 def test_wrong_kinds_are_refused(

@@ -95,13 +95,13 @@ class TestCompare:
         """What cannot be heeded is refused, not passed over."""
         result = run(*QUERY, *more)
         assert (result.code, result.out) == (2, "")
-        assert "it says nothing about two catalogues" in result.err
+        assert "it does not compare two catalogs" in result.err
 
     def test_a_query_is_needed(self, run: Callable[..., Run]) -> None:
         """Browsing has no ranks."""
         result = run("explain", "--compare", "tools", "later")
         assert result.code == 2
-        assert "without a query there are no ranks to compare" in result.err
+        assert "without a query, tools have no ranks to compare" in result.err
 
     def test_a_missing_catalogue_is_named(self, run: Callable[..., Run]) -> None:
         """The path that leads nowhere is named."""

@@ -41,7 +41,7 @@ url = "https://models.example.com/v1"
 dimensions = 256
 timeout = 20
 
-[normalization]
+[rewrite]
 enabled = true
 url = "https://models.example.com/v1"
 model = "chat"
@@ -196,8 +196,8 @@ def test_every_variable_goes_before_files(tmp_path: Path, key: SettingKey) -> No
         ("[cache]\nmax_age = 0", 2, "'cache.max_age' is 0", "greater than 0"),
         ("[cache]\nmax_age = nan", 2, "'cache.max_age' is nan", "finite number"),
         ("[cache]\nmax_age = inf", 2, "'cache.max_age' is inf", "finite number"),
-        ("[normalization]\nenabled = 'yes'", 2, "is 'yes'", "true or false"),
-        ("[normalization]\nenabled = 1", 2, "is 1", "true or false"),
+        ("[rewrite]\nenabled = 'yes'", 2, "is 'yes'", "true or false"),
+        ("[rewrite]\nenabled = 1", 2, "is 1", "true or false"),
         ("limit = [\n1,\n2,\n]", 1, "'limit' is [1, 2]", "a whole number"),
         ("bundle = '''\na\nb'''\nx.y = 1", 4, "unknown key 'x'", "use one of"),
         ("[postgres]\npool = true", 2, "'postgres.pool' is True", "a whole number"),
@@ -252,7 +252,7 @@ def test_a_variable_that_makes_no_sense_does_not_show_a_password(tmp_path: Path)
     with pytest.raises(UsageError) as caught:
         Settings(tmp_path, {"MCPG_EMBEDDING_STORE": "postgres://me:s3cr3t@host"}).find("store.kind")
     assert "s3cr3t" not in str(caught.value)
-    for name, text in (("MCPG_NORMALIZE", "maybe"), ("MCPG_LLM_TIMEOUT", "-1")):
+    for name, text in (("MCPG_REWRITE", "maybe"), ("MCPG_LLM_TIMEOUT", "-1")):
         with pytest.raises(UsageError) as caught:
             Settings(tmp_path, {name: text}).find(
                 next(key.name for key in KEYS.values() if key.variable == name)
@@ -365,7 +365,7 @@ def test_plain_files_need_no_models(tmp_path: Path) -> None:
         "print(*(found.find(name).value for name in ('limit', 'strategy')));"
         "print('pydantic' in sys.modules)"
     )
-    for text in ("", "limit = 7\n[normalization]\nmodel = 'a'\n[[sources]]\npath = 'b'"):
+    for text in ("", "limit = 7\n[rewrite]\nmodel = 'a'\n[[sources]]\npath = 'b'"):
         (tmp_path / "mcpg.toml").write_text(text, encoding="utf-8")
         command = [sys.executable, "-c", code, str(tmp_path)]
         done = subprocess.run(command, check=True, capture_output=True, text=True)
@@ -390,7 +390,7 @@ def test_the_reference_has_the_defaults_of_the_code() -> None:
     text = PAGE.read_text(encoding="utf-8")
     for name, default in (
         ("embeddings.timeout", f"{http.BUDGET.total:g}"),
-        ("normalization.timeout", f"{llm.BUDGET.total:g}"),
+        ("rewrite.timeout", f"{llm.BUDGET.total:g}"),
         ("cache.max_age", f"{ABSOLUTE:,.0f}"),
         ("cache.entries", f"{ENTRIES:,}"),
         ("serve.max_bytes", f"{ServingOptions().answer_bytes:,}"),

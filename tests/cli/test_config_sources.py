@@ -17,7 +17,7 @@ from mcpg.cli.settings import Settings
 from mcpg.cli.source_settings import KINDS, OAuthTable, open_entries, read_entries
 from mcpg.errors import Code, McpgError, NotFoundError, SourceError, UsageError
 from mcpg.gateway import FileSource, ServerSource
-from mcpg.sources.client_config import HttpServer, Live, StdioServer
+from mcpg.sources.client_config import HttpServer, ServerAccess, StdioServer
 
 if TYPE_CHECKING:
     from mcpg.cli.source_settings import ConfiguredSource
@@ -78,7 +78,7 @@ def refusal(folder: Path, text: str) -> UsageError:
 
 def opened(found: tuple[ConfiguredSource, ...], **environ: str) -> tuple[Source, ...]:
     """Open entries of which nothing is to be noticed."""
-    sources, noticed = open_entries(found, Live(environ))
+    sources, noticed = open_entries(found, ServerAccess(environ))
     assert noticed == ()
     return sources
 
@@ -284,7 +284,7 @@ MISTAKES_OF_ONE = [
         2,
         "oauth",
         "'oauth' has no 'client_id' and 'client_secret'",
-        "needs both, or 'private_key' in place of the secret",
+        "needs both, or 'private_key' instead of the secret",
     ),
     (
         "url = 'http://a'\noauth = {grant = 'jwt_bearer', client_id = 'a', assertion_file = 'b'}",
@@ -339,7 +339,7 @@ def test_a_document_without_its_token(folder: Path, environ: dict[str, str]) -> 
     """Where a variable is not set or makes no sense, the others go on; reading needs none."""
     (folder / "api.json").write_text('{"openapi": "3.1.0", "paths": {}}', "utf-8")
     found = entries(folder, DOCUMENT)
-    sources, (noticed,) = open_entries(found, Live(environ))
+    sources, (noticed,) = open_entries(found, ServerAccess(environ))
     assert (sources, noticed.code) == ((), Code.SOURCE_LOAD_FAILED)
     assert "two" not in noticed.message
     (source,) = opened(tuple(one.as_read() for one in found))
@@ -355,7 +355,7 @@ def test_a_document_whose_servers_may_be_private(folder: Path) -> None:
     assert isinstance(source, FileSource)
     assert (source.base_url, source.allow_private) == (None, True)
     with pytest.raises(SourceError, match="only OpenAPI documents name servers") as caught:
-        open_entries(entries(folder, text.format("tools.json")), Live())
+        open_entries(entries(folder, text.format("tools.json")), ServerAccess())
     assert "allow_private" in str(caught.value.remedy)
 
 
@@ -365,7 +365,7 @@ def test_only_a_document_has_a_base_address(folder: Path, path: str) -> None:
     (folder / "tools.json").write_text('{"tools": []}', "utf-8")
     text = f"[[sources]]\npath = '{path}'\nbase_url = 'https://a'"
     with pytest.raises(SourceError, match="only OpenAPI documents have a base address"):
-        open_entries(entries(folder, text), Live())
+        open_entries(entries(folder, text), ServerAccess())
 
 
 MISTAKES_OF_ALL = [
@@ -475,7 +475,7 @@ def test_servers_that_cannot_be_used_are_noticed(folder: Path) -> None:
         enabled = false
         """,
     )
-    sources, noticed = open_entries(found, Live({"TOKEN": TOKEN}))
+    sources, noticed = open_entries(found, ServerAccess({"TOKEN": TOKEN}))
     assert [source.id for source in sources] == ["b"]
     assert [(one.code, one.place) for one in noticed] == [
         (Code.SOURCE_LOAD_FAILED, "mcpg.toml: a"),
@@ -504,11 +504,11 @@ def test_a_configuration_of_a_client_among_the_sources(folder: Path) -> None:
         command = "c"
         """,
     )
-    sources, noticed = open_entries(found, Live())
+    sources, noticed = open_entries(found, ServerAccess())
     assert [source.id for source in sources] == ["web", "time", "Web-2"]
     assert [one.timeout for one in sources if isinstance(one, ServerSource)] == [None, 5, 5]
     assert [one.place for one in noticed] == ["mcpg.toml: time"]
-    sources, _ = open_entries(found, Live(), source_id="mine", timeout=2)
+    sources, _ = open_entries(found, ServerAccess(), source_id="mine", timeout=2)
     assert {one.timeout for one in sources if isinstance(one, ServerSource)} == {2}
     assert {one.server.name for one in sources if isinstance(one, ServerSource)} == {"mine"}
 
@@ -615,7 +615,7 @@ def test_whatever_stands_there_is_read_or_told(value: Any) -> None:
     names = [one.name.casefold() for one in found]
     assert len(set(names)) == len(names)
     servers = [one for one in found if one.is_server]
-    sources, noticed = open_entries(servers, Live({"X": "marker-token-1234\0"}))
+    sources, noticed = open_entries(servers, ServerAccess({"X": "marker-token-1234\0"}))
     enabled = [one for one in servers if one.entry.enabled]
     assert len(sources) <= len(enabled)
     assert len(sources) + len(noticed) == len(servers)

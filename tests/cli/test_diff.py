@@ -99,10 +99,10 @@ def test_gates_are_exit_codes(run: Callable[..., Run]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (("diff", "nowhere", "later"), "BEFORE: there is no bundle, folder or manifest"),
-        (("diff", "tools", "nowhere"), "AFTER: there is no bundle, folder or manifest"),
+        (("diff", "nowhere", "later"), "BEFORE: no bundle, folder or manifest"),
+        (("diff", "tools", "nowhere"), "AFTER: no bundle, folder or manifest"),
         (("diff", "tools", "later", "--fail-on", "brake"), "no kind of finding is called 'brake'"),
-        (("diff", "tools", "later", "--queries", "none.yaml"), "names no tool that either"),
+        (("diff", "tools", "later", "--queries", "none.yaml"), "names no tool of either"),
         (("diff", "tools", "later", "--queries", "nowhere.yaml"), "nowhere.yaml"),
         (("diff", "later.yaml", "later"), "later.yaml"),
     ],

@@ -49,7 +49,7 @@ def test_a_plain_installation_is_healthy(run: Callable[..., Run]) -> None:
     assert {name for name, check in checks.items() if check["status"] == "failed"} == set()
     assert checks["bundle"]["details"]["tools"] == 4
     assert checks["index"]["status"] == "ok"
-    off = ("vectors", "embeddings", "normalization", "postgres", "store", "search cache")
+    off = ("vectors", "embeddings", "query rewriting", "postgres", "store", "search cache")
     assert [checks[name]["status"] for name in off] == ["off"] * len(off)
 
 
@@ -124,17 +124,17 @@ def test_endpoints_are_asked_for_real(
     """One text is embedded and one query rewritten; the key is sent and never told."""
     monkeypatch.setenv("MCPG_LLM_API_KEY", SECRET)
     monkeypatch.setenv("MCPG_LLM_MODEL", "chat")
-    monkeypatch.setenv("MCPG_NORMALIZE", "1")
+    monkeypatch.setenv("MCPG_REWRITE", "1")
     with serving(answer(ROWS)) as vectors, serving(answer(chat("where is it"))) as model:
         monkeypatch.setenv("MCPG_EMBED_URL", vectors.url)
         monkeypatch.setenv("MCPG_LLM_URL", model.url)
         code, checks = told(run, "--embed-with", "openai:small")
         assert (code, len(vectors.asked), len(model.asked)) == (0, 1, 1)
         assert checks["embeddings"]["details"]["dimensions"] == 2
-        assert checks["normalization"]["status"] == "ok"
-        _, checks = told(run, "--embed-with", "openai:small", "--no-normalize")
-        assert checks["normalization"]["status"] == "note"
-        assert "--normalize" in checks["normalization"]["remedy"]
+        assert checks["query rewriting"]["status"] == "ok"
+        _, checks = told(run, "--embed-with", "openai:small", "--no-rewrite")
+        assert checks["query rewriting"]["status"] == "note"
+        assert "--rewrite" in checks["query rewriting"]["remedy"]
 
 
 @pytest.mark.usefixtures("graph")
@@ -143,18 +143,18 @@ def test_endpoints_that_do_not_work_are_told(
 ) -> None:
     """A refusal that repeats the key, an empty answer, and a model without a name are failures."""
     monkeypatch.setenv("MCPG_LLM_API_KEY", SECRET)
-    monkeypatch.setenv("MCPG_NORMALIZE", "1")
+    monkeypatch.setenv("MCPG_REWRITE", "1")
     refusal = {"error": {"message": f"wrong key {SECRET}"}}
     with serving(answer(refusal, 401)) as vectors, serving(answer(chat(" "))) as model:
         monkeypatch.setenv("MCPG_EMBED_URL", vectors.url)
         monkeypatch.setenv("MCPG_LLM_URL", model.url)
         code, checks = told(run, "--embed-with", "openai:small")
         assert (code, checks["embeddings"]["status"]) == (1, "failed")
-        assert (checks["normalization"]["status"], model.asked) == ("failed", [])
-        assert "MCPG_LLM_MODEL" in checks["normalization"]["remedy"]
+        assert (checks["query rewriting"]["status"], model.asked) == ("failed", [])
+        assert "MCPG_LLM_MODEL" in checks["query rewriting"]["remedy"]
         monkeypatch.setenv("MCPG_LLM_MODEL", "chat")
         _, checks = told(run, "--embed-with", "none")
-        assert checks["normalization"]["status"] == "failed"
+        assert checks["query rewriting"]["status"] == "failed"
 
 
 @pytest.mark.usefixtures("graph", "without_local")

@@ -273,7 +273,7 @@ class TestGates:
             MemoryCache, "get", lambda cache, kind, key: asked.append(kind) or get(cache, kind, key)
         )
         Path("mcpg.toml").write_text('[cache]\nkind = "memory"\n', "utf-8")
-        result = run("eval", str(queries), "-b", "graph.mdld", "--normalize", *options)
+        result = run("eval", str(queries), "-b", "graph.mdld", "--rewrite", *options)
         assert result.code == 0, result.err
         assert bool(asked) == is_cached
 

@@ -126,14 +126,15 @@ def test_another_graph_is_asked(run: Callable[..., Run]) -> None:
     assert "\x1b" not in done.out
 
 
-def test_nobody_who_answers_is_a_finding(run: Callable[..., Run]) -> None:
-    """Where only endpoints are asked and all fail, the exit code says so."""
+def test_an_outage_of_all_endpoints_is_an_error(run: Callable[..., Run]) -> None:
+    """It does not count as a search without a match."""
     with serving(manner="failing") as endpoint:
         arguments = ("--federate", "--no-local", "--endpoint", endpoint.url)
         done = run("graph", "search", "shipment", *arguments)
 
-    assert (done.code, done.out) == (1, "")
+    assert (done.code, done.out) == (2, "")
     assert "graph_search_failed" in done.err
+    assert "no match" not in done.err
     assert "status 500" in done.err
 
 

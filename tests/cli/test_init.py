@@ -109,7 +109,7 @@ def test_without_a_query_tools_are_listed(home: Path, run: Callable[..., Run]) -
     assert done.code == 0
     _, *lines = done.out.splitlines()
     assert [line.split()[1] for line in lines] == ["tool_0", "tool_1", "tool_2"]
-    assert 'next: mcpg search "what you want to do"' in done.err
+    assert 'next: mcpg search "your task"' in done.err
 
 
 @pytest.mark.parametrize("name", ["mcpg.toml", "graph.mdld"])
@@ -186,6 +186,29 @@ def test_a_named_configuration(folder: Path, run: Callable[..., Run]) -> None:
     assert run("init", "--client", path.name).code == 0
     sources = tomllib.loads((folder / "mcpg.toml").read_text("utf-8"))["sources"]
     assert sources == [{"path": str(path)}]
+
+
+@pytest.mark.usefixtures("home")
+def test_an_unusable_named_configuration(folder: Path, run: Callable[..., Run]) -> None:
+    """The error names the file and the reason, not the places of clients."""
+    (folder / "folder").mkdir()
+    texts = {"list": "[]", "empty": "", "bare": '{"mcpServers": {}}', "broken": "{broken"}
+    off = {"mcpServers": {"a": {"command": "a", "disabled": True}}}
+    for name, text in (texts | {"off": json.dumps(off)}).items():
+        (folder / name).write_text(text, "utf-8")
+    os.mkfifo(folder / "pipe")
+    reasons = {
+        "folder": "is a folder",
+        **dict.fromkeys(("list", "empty", "bare"), "names no servers"),
+        "pipe": "is not a regular file",
+        "broken": "invalid JSON",
+        "off": "disables all its servers",
+    }
+    for name, reason in reasons.items():
+        done = run("init", "--client", name)
+        assert (done.code, done.err.count("error")) == (2, 1)
+        assert f"error: {name}:" in done.err
+        assert reason in done.err
 
 
 def test_all_servers_fail(folder: Path, home: Path, run: Callable[..., Run]) -> None:

@@ -140,7 +140,8 @@ def test_options_go_before_the_file(
     """A source id and a time of the command line hold for every source."""
     configure(source(id="a", mode="pages"), source(id="b", mode="silent", timeout=0.4))
     done = run("bundle", "--format", "json")
-    assert [one["message"] for one in done.json["diagnostics"]] == ["no response within 0.4 s"]
+    late = "no response within 0.4 s (raise its `timeout`, or --server-timeout)"
+    assert [one["message"] for one in done.json["diagnostics"]] == [late]
     assert done.json["diagnostics"][0]["place"] == "mcpg.toml: b"
     done = run("bundle", "--server-timeout", "0.6", "--format", "json", "--source-id", "c")
     assert "within 0.6 s" in done.err
@@ -185,7 +186,7 @@ def test_a_failing_source_and_secrets(
         ("", [], "no source is named"),
         ("sources = []", [], "no source is named"),
         ("[[sources]]\npath = 'a'\nenabled = false", [], "every source is disabled"),
-        ("[[sources]]\npath = 'a'", [], "mcpg.toml: a: there is no such file or folder"),
+        ("[[sources]]\npath = 'a'", [], "mcpg.toml: a: no such file or folder"),
         ("[[sources]]\npath = 'a'", ["--header", "A: b"], "exactly one server"),
         ("[[sources]]\npth = 'a'", [], "mcpg.toml:2: sources[0].pth: unknown key 'pth'"),
     ],

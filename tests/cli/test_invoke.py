@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from loopback import answer, serving
 
-from mcpg.gateway.calls import Invoked
+from mcpg.gateway.calls import CallResult
 from mcpg.gateway.invoke_command import _make_progress, invoke_text, parse_argument
 from mcpg.text.library_errors import install_command
 
@@ -76,7 +76,7 @@ def call(run: Callable[..., Run], folder: Path) -> Callable[..., Run]:
     (folder / f"{name}.py").write_text(MODULE, "utf-8")
 
     def invoke(tool: str, *more: str, stdin: bytes = b"") -> Run:
-        return run("invoke", tool, "--from", f"python:{name}", *more, stdin=stdin)
+        return run("invoke", tool, f"python:{name}", *more, stdin=stdin)
 
     return invoke
 
@@ -123,9 +123,9 @@ def test_one_document_is_called_with_headers(
         document["servers"] = [{"url": server.url}]  # type: ignore[assignment]
         (folder / "api.json").write_text(json.dumps(document), "utf-8")
         header = ("--header", "Authorization: Bearer ${API_TOKEN}")
-        refused = run("invoke", "look", "--from", "api.json", *header)
+        refused = run("invoke", "look", "api.json", *header)
         assert (refused.code, "--allow-private" in refused.err, server.asked) == (2, True, [])
-        call = ("invoke", "look", "--from", "api.json", "--allow-private", *header)
+        call = ("invoke", "look", "api.json", "--allow-private", *header)
         assert run(*call).out == "ready\n"
         assert server.asked[0].headers["Authorization"] == "Bearer t0ken-of-the-api"
         failed = run(*call)
@@ -145,7 +145,7 @@ def test_headers_without_a_server(
 ) -> None:
     """Headers for something that is not called, or not anywhere known, are refused."""
     (folder / "api.json").write_text(json.dumps(content), "utf-8")
-    done = run("invoke", "look", "--from", "api.json", "--header", "A: b")
+    done = run("invoke", "look", "api.json", "--header", "A: b")
     assert (done.code, message in done.err) == (2, True)
 
 
@@ -285,7 +285,7 @@ def test_a_tool_that_is_only_described(run: Callable[..., Run], graph: Path) -> 
 
 def test_a_source_that_fails_is_told(run: Callable[..., Run]) -> None:
     """Why there is no such tool stands above the message that there is none."""
-    done = run("invoke", "anything", "--from", "stdio:/no/such/program")
+    done = run("invoke", "anything", "stdio:/no/such/program")
     assert done.code == 2
     assert "cannot be started" in done.err
     assert "no tool is called 'anything'" in done.err
@@ -305,7 +305,7 @@ def test_an_interrupt_ends_the_server(folder: Path) -> None:
         }
     }
     (folder / "mcp.json").write_text(json.dumps(configuration), "utf-8")
-    command = [sys.executable, "-m", "mcpg", "invoke", "first", "--from", "mcp.json"]
+    command = [sys.executable, "-m", "mcpg", "invoke", "first", "mcp.json"]
     program = subprocess.Popen(command, stderr=subprocess.PIPE, cwd=folder, text=True)
     while not (note.exists() and note.read_text("utf-8").strip()):
         time.sleep(0.02)
@@ -327,7 +327,7 @@ def test_all_kinds_of_content_are_shown() -> None:
         {"type": "resource_link", "uri": "file:///c\x1b", "name": "c"},
         {},
     )
-    assert invoke_text(Invoked("x", content=content)).splitlines() == [
+    assert invoke_text(CallResult("x", content=content)).splitlines() == [
         "first",
         "[image, image/png, 3,000 bytes]",
         "inside",
@@ -335,8 +335,8 @@ def test_all_kinds_of_content_are_shown() -> None:
         "[resource_link, file:///c\\x1b, c]",
         "[None]",
     ]
-    assert invoke_text(Invoked("x", structured={"a": "\x1b"})) == '{\n  "a": "\\u001b"\n}'
-    assert invoke_text(Invoked("x")) == ""
+    assert invoke_text(CallResult("x", structured={"a": "\x1b"})) == '{\n  "a": "\\u001b"\n}'
+    assert invoke_text(CallResult("x")) == ""
 
 
 @pytest.mark.anyio
@@ -367,7 +367,7 @@ def test_without_the_sdk() -> None:
     program = "import sys; sys.modules['mcp'] = None; from mcpg.cli import main; sys.exit(main())"
     # Another process: modules that were imported without the SDK must not meet those with it.
     done = subprocess.run(
-        [sys.executable, "-c", program, "invoke", "x", "--from", "python:calendar:isleap"],
+        [sys.executable, "-c", program, "invoke", "x", "python:calendar:isleap"],
         capture_output=True,
         text=True,
         check=False,

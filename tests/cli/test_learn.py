@@ -83,7 +83,7 @@ def test_tools_that_the_bundle_lacks_are_reported(run: Runner, folder: Path) -> 
     assert "skipped 2 calls of tools that are not in the catalog: 'fax' (2)" in learned.err
     (folder / "graph.mdld").unlink()
     free = run("learn", "calls.jsonl", "-o", "free.jsonl")
-    assert "there is no bundle: tools are named as the traces do" in free.err
+    assert "no bundle: tools are named as in the traces" in free.err
     assert "fax" in free.out
 
 
@@ -254,7 +254,7 @@ def test_what_is_to_be_forgotten_goes(run: Runner, folder: Path) -> None:
         (("--forget-before", "soon"), "'soon' is not a date"),
         (("calls.jsonl", "--forget", "shipment_creat"), "did you mean 'shipment_create'?"),
         (("--forget", "x"), "no calls of 'x' are recorded"),
-        (("calls.jsonl", "-b", "missing.mdld"), "there is no bundle"),
+        (("calls.jsonl", "-b", "missing.mdld"), "no bundle, folder or manifest"),
         (("calls.jsonl", "-o", "calls.jsonl"), "is not a file of observed calls"),
     ],
 )

@@ -41,7 +41,7 @@ def test_text_shows_the_place_and_the_line(faulty: Path, run: Callable[..., Run]
     assert result.code == 1
     assert "error[D101] missing-description: 'parcel_track' has no description" in result.out
     assert "--> shop.json:6:22" in result.out
-    assert "= help: say what it does" in result.out
+    assert "= help: describe its effect" in result.out
     assert "\x1b" not in result.out
     assert "3 errors in 2 tools; 2 fixable with --fix" in result.err
     assert faulty.exists()

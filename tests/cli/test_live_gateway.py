@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import pytest
 
-from mcpg.bundle import assemble, bundle_of, encode_bundle
+from mcpg.bundle import assemble, build_bundle, encode_bundle
 from mcpg.cli.settings import Settings
 from mcpg.errors import Code, NotFoundError, UsageError
 from mcpg.gateway import Gateway, Limits
@@ -70,7 +70,7 @@ def test_who_names_the_sources(folder: Path) -> None:
 
 def test_a_bundle_or_a_graph_alone_is_the_source(folder: Path) -> None:
     """A bundle that an option names precedes the file's sources; a graph follows these."""
-    (folder / "graph.mdld").write_bytes(encode_bundle(bundle_of(assemble(read_sources([])))))
+    (folder / "graph.mdld").write_bytes(encode_bundle(build_bundle(assemble(read_sources([])))))
     option, variable = {"bundle": ["tools.json"]}, {"MCPG_BUNDLE": "tools.json"}
     graph = GatewayRequest(graph="graph.mdld")
     assert ids(make_gateway(graph, Settings(folder))) == ["graph"]
@@ -128,7 +128,7 @@ def test_a_graph_of_documents(folder: Path) -> None:
     (folder / "written").mkdir()
     text = MANIFEST.replace("Say hello.", "Ask whether somebody is there.")
     (folder / "written" / "tools.json").write_text(text, "utf-8")
-    made = bundle_of(assemble(read_sources(["written/tools.json"])))
+    made = build_bundle(assemble(read_sources(["written/tools.json"])))
     (folder / "graph.mdld").write_bytes(encode_bundle(made))
     wanted = GatewayRequest(["tools.json"], graph="graph.mdld")
     gateway = make_gateway(wanted, Settings(folder))

@@ -286,7 +286,7 @@ def test_a_check_without_a_lock_fails(shop: Shop, run: Callable[..., Run]) -> No
     """A lock that was removed approves of nothing; the file is named, not each tool."""
     done = run("lock", "--check")
     assert (done.code, done.out, shop.lock.exists()) == (1, "", False)
-    assert "mcpg.lock: there is no such file, so no tool is approved" in done.err
+    assert "mcpg.lock: no such file, so no tool is approved" in done.err
     assert "write it with `mcpg lock`" in done.err
     assert len(run("lock", "--check", "--format", "json").json["changes"]) == 2
 
@@ -555,7 +555,7 @@ def test_settings_hold_builds_to_the_lock(approved: Shop, run: Callable[..., Run
     assert "tools.lock" in run("lock", "--check").err
     (approved.folder / "tools.lock").unlink()
     done = run("bundle")
-    assert (done.code, "there is no such lock file" in done.err) == (2, True)
+    assert (done.code, "no such lock file" in done.err) == (2, True)
     assert "write it with `mcpg lock`" in done.err
 
 

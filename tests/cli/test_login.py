@@ -84,7 +84,7 @@ def test_a_login_serves_every_command(
     gone = run("logout", "guarded", "mcp.json")
     assert (gone.code, gone.err) == (0, "logged out of mcp.json: guarded\n")
     again = run("logout", realm.url)
-    assert (again.code, again.err) == (0, f"there is no login to {realm.origin}\n")
+    assert (again.code, again.err) == (0, f"no login to {realm.origin}\n")
     assert "authentication required" in run("bundle", realm.url, "-o", "-").err
 
 
@@ -109,7 +109,7 @@ def test_a_server_of_the_configuration_file(
         (["broken", "mcp.json"], "mcp.json: broken: the environment variable `NOT_SET_AT_ALL`"),
         (["gaurded", "mcp.json"], "did you mean 'guarded'?"),
         (["other", "mcp.json"], "it names guarded, program"),
-        (["other", "nowhere.json"], "nowhere.json: there is no such file"),
+        (["other", "nowhere.json"], "nowhere.json: no such file"),
         (["other"], "name an address, or the file that names the server"),
         (["https://example.com", "--timeout", "0"], "0 s is out of range"),
         (["https://example.com", "--port", "70000"], "70000 is not a port"),

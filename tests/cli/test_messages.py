@@ -25,7 +25,7 @@ CLIENT = ("bundle", "mcp.json", "-o", "new.mdld")
 HINTS = ("bundle", "tools", "a.hints.yaml", "-o", "new.mdld")
 JUDGED = ("eval", "queries.yaml")
 OPENAPI = ("bundle", "api.yaml", "-o", "new.mdld")
-PYTHON = ("--from", "python:calendar:isleap", "--arg", "year=2024")
+PYTHON = ("python:calendar:isleap", "--arg", "year=2024")
 MANIFEST = ("bundle", "a.json", "-o", "new.mdld")
 
 Case = tuple[str, str, tuple[str, ...]]
@@ -137,7 +137,7 @@ TABLES: dict[str, dict[str, Case]] = {
         ),
         "a missing bundle": variable("MCPG_BUNDLE", "nothing.mdld", "list"),
         "not a connection string": variable("MCPG_POSTGRES", "garbage", "publish"),
-        "not yes or no": variable("MCPG_NORMALIZE", "perhaps", "search", "x"),
+        "not yes or no": variable("MCPG_REWRITE", "perhaps", "search", "x"),
     },
     "client": {
         "not JSON": ("mcp.json", '{"mcpServers": {"a": {"command": "npx",}}', CLIENT),
@@ -242,7 +242,7 @@ TABLES: dict[str, dict[str, Case]] = {
         "an unknown choice": words("list", "--color", "alway"),
         "an unknown choice far from all": words("list", "--color", "blue"),
         "a missing argument": words("show"),
-        "an argument too many": words("doctor", "now"),
+        "an argument too many": words("graph", "context", "now"),
         "a value of a switch": words("list", "--quiet=yes"),
         "one value of two": words("explain", "x", "--compare", "a"),
         "an unknown strategy": words("search", "x", "--strategy", "grahp"),
@@ -250,7 +250,7 @@ TABLES: dict[str, dict[str, Case]] = {
         "an unknown metric": words("eval", "q.jsonl", "--min", "ndgc@5=0.8"),
         "not a metric": words("eval", "q.jsonl", "--min", "ndcg@5=high"),
         "not a day": words("learn", "--forget-before", "soon"),
-        "not an argument": words("invoke", "a", "--from", "tools", "--arguments", "{a: 1}"),
+        "not an argument": words("invoke", "a", "tools", "--arguments", "{a: 1}"),
         "not a port": words("serve", "tools", "--http", "many"),
         "not a header": words("bundle", "https://x.example/mcp", "--header", "a"),
         "not an endpoint": words("graph", "search", "x", "--federate", "--endpoint", "x"),

@@ -56,7 +56,7 @@ VALUES = {
     "bundle": ['"graph.mdld"', '"../a.mdld"', '"/a.mdld"', '"postgresql://u:p@h/d"'],
     "candidates": ['"local"', '"postgres"'],
     "serve.http": ['"8080"', "8080"],
-    "normalization.enabled": ["true", "false"],
+    "rewrite.enabled": ["true", "false"],
     "cache.kind": ['"memory"'],
     "nothing": ["1"],
 }
@@ -98,7 +98,7 @@ def test_plain_settings_are_those_of_the_settings(
     for name in ("limit", "strategy", "lexicon", "bundle"):
         known = settings.find(name)
         assert found.get(name) == (known.value if known else None)
-    for name in ("normalization.enabled", "telemetry.enabled", "candidates"):
+    for name in ("rewrite.enabled", "telemetry.enabled", "candidates"):
         assert not getattr(settings.find(name), "value", None)
 
 
@@ -106,8 +106,8 @@ def test_plain_settings_are_those_of_the_settings(
     "text",
     [
         "strategy = 'auto'",
-        "normalization = {enabled = true}",
-        "[normalization]\nenabled = true",
+        "rewrite = {enabled = true}",
+        "[rewrite]\nenabled = true",
         "[telemetry]\nenabled = true",
         "limit = 0",
         "limt = 1",

@@ -14,7 +14,7 @@ from mcpg.cli.settings import Settings
 from mcpg.embeddings.http import HttpEmbeddings
 from mcpg.embeddings.provider import EmbeddingError, EmbeddingKey, StoreError, embed_query
 from mcpg.errors import UsageError
-from mcpg.llm import ChatNormalizer
+from mcpg.llm import ChatRewriter
 from mcpg.postgres.command import find_database
 from mcpg.search.caches import RESULT, MemoryCache
 
@@ -36,7 +36,7 @@ def factory(
 
 
 def test_a_graph_search_needs_nothing(tmp_path: Path) -> None:
-    """Without settings there is no provider, no store, no cache, no normaliser."""
+    """Without settings there is no provider, no store, no cache, no rewriter."""
     assert factory(tmp_path).arguments() == {"embeddings": None}
     named = {"MCPG_EMBED_WITH": "openai:x", "MCPG_SEARCH_CACHE": "memory"}
     assert factory(tmp_path, named).arguments() == {"embeddings": None}
@@ -225,14 +225,14 @@ def test_an_endpoint_that_cannot_be_asked_is_refused(
 
 def test_queries_are_rewritten_only_where_that_is_set(tmp_path: Path) -> None:
     """It takes a model; the option goes before the environment, and that before files."""
-    url = "[normalization]\nmodel = 'chat'\nurl = 'http://127.0.0.1:9/v1'\ntimeout = 1.5\n"
-    assert "normalizer" not in factory(tmp_path, text=url).arguments()
-    made = factory(tmp_path, {"MCPG_NORMALIZE": "yes"}, url).arguments()["normalizer"]
-    assert isinstance(made, ChatNormalizer)
+    url = "[rewrite]\nmodel = 'chat'\nurl = 'http://127.0.0.1:9/v1'\ntimeout = 1.5\n"
+    assert "rewriter" not in factory(tmp_path, text=url).arguments()
+    made = factory(tmp_path, {"MCPG_REWRITE": "yes"}, url).arguments()["rewriter"]
+    assert isinstance(made, ChatRewriter)
     assert made.seconds == 1.5
-    assert factory(tmp_path, normalize=True).arguments()["normalizer"] is None
-    off = factory(tmp_path, {"MCPG_NORMALIZE": "1"}, url, normalize=False)
-    assert not off.is_normalizing
+    assert factory(tmp_path, rewrite=True).arguments()["rewriter"] is None
+    off = factory(tmp_path, {"MCPG_REWRITE": "1"}, url, rewrite=False)
+    assert not off.is_rewriting
 
 
 NEW = (
@@ -251,8 +251,7 @@ def test_a_plain_search_of_the_whole_program_imports_nothing_new(graph: Path) ->
     import subprocess  # noqa: PLC0415 - one test runs a process
 
     (graph.parent / "mcpg.toml").write_text(
-        "[embeddings]\nprovider = 'openai:x'\n[store]\nkind = 'postgres'\n"
-        "[normalization]\nmodel = 'm'",
+        "[embeddings]\nprovider = 'openai:x'\n[store]\nkind = 'postgres'\n[rewrite]\nmodel = 'm'",
         encoding="utf-8",
     )
     code = (

@@ -13,7 +13,7 @@ from shop import plain_search
 from typer.main import get_command
 
 import mcpg
-from mcpg.bundle import assemble, bundle_of, write_bundle
+from mcpg.bundle import assemble, build_bundle, write_bundle
 from mcpg.cli import _run_guarded, main
 from mcpg.cli.app import COMMANDS, app
 from mcpg.cli.fast_path import quick_run
@@ -36,7 +36,7 @@ TOOLS = (
 def bundle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a bundle with a fresh index in the current folder."""
     path = tmp_path / "graph.mdld"
-    write_bundle(path, bundle_of(assemble(SourceBatch(tools=TOOLS))))
+    write_bundle(path, build_bundle(assemble(SourceBatch(tools=TOOLS))))
     mcpg.load(path)
     monkeypatch.chdir(tmp_path)
     return path
@@ -105,7 +105,7 @@ MORE = [
     ["search", "shipment", "-b", "graph.mdld", "-b", "absent.mdld"],
     ["search", "shipment", "-b", "absent.mdld"],
     ["search", "--min-score=0.9", "--abstain"],
-    ["search", "shipment", "--context", '{"topic": "order"}', "--no-normalize"],
+    ["search", "shipment", "--context", '{"topic": "order"}', "--no-rewrite"],
     ["search", "shipment", "--fusion", "rrf"],
     ["list", "--source", "nobody"],
     ["list", "--format=json", "--verbose"],
@@ -300,7 +300,7 @@ def test_a_project_without_settings_is_searched_quickly(
         ("STRATEGY", "auto", None),
         ("LIMIT", "x", None),
         ("LEXICON", "no", None),
-        ("NORMALIZE", "yes", None),
+        ("REWRITE", "yes", None),
         ("TELEMETRY", "1", None),
     ],
 )

@@ -181,7 +181,7 @@ class TestExplain:
         told = run("explain", "the shipmnt zzqx X-4711 track", "--context", "invoices", "-v").out
         words = told.partition("\nwords\n")[2].partition("\n\n")[0]
         fates = {line.split()[0]: line for line in words.splitlines()}
-        assert "dropped: a function word" in fates["the"]
+        assert "dropped: a stop word" in fates["the"]
         assert "-> shipment (typo, 1 edit" in told
         assert "unknown: a word that no tool has, nor one near it" in fates["zzqx"]
         assert "a literal: code" in fates["X-4711"]

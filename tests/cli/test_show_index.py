@@ -8,7 +8,7 @@ import pytest
 from builders import make_tool
 
 import mcpg
-from mcpg.bundle import assemble, bundle_of, write_bundle
+from mcpg.bundle import assemble, build_bundle, write_bundle
 from mcpg.catalog.model import SourceDocument
 from mcpg.index.reader import Index
 from mcpg.sources import SourceBatch
@@ -54,7 +54,7 @@ NAMES = [
 def bundle(folder: Path) -> Path:
     """A bundle with a fresh index: namesakes, a tool alone on its server, a page."""
     path = folder / "graph.mdld"
-    write_bundle(path, bundle_of(assemble(SourceBatch(tools=TOOLS, documents=(PAGE,)))))
+    write_bundle(path, build_bundle(assemble(SourceBatch(tools=TOOLS, documents=(PAGE,)))))
     mcpg.load(path)
     return path
 

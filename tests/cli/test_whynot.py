@@ -36,7 +36,7 @@ def test_the_object_has_the_members_of_the_contract(run: Callable[..., Run]) -> 
     assert "effect" not in tool
 
 
-@pytest.mark.parametrize("options", [["--strategy", "auto"], ["--normalize"]])
+@pytest.mark.parametrize("options", [["--strategy", "auto"], ["--rewrite"]])
 def test_it_is_told_that_the_graph_alone_is_looked_at(
     options: list[str], graph: Path, run: Callable[..., Run]
 ) -> None:

@@ -473,7 +473,7 @@ def test_call_chains_end(tmp_path: Path) -> None:
     """A chain is a shortest one, and a circle of calls does not hold it up."""
     text = "def a(): b()\ndef b(): a(); c()\ndef c(): d()\ndef d(): pass\n"
     graph = build_graph(write(tmp_path, {"m.py": text}))
-    ends = [graph.find(name)[0] for name in "ad"]
+    ends = [graph.find(name) for name in "ad"]
     assert [one.symbol.name for one in graph.call_chain(*ends)] == ["a", "b", "c", "d"]
     assert graph.call_chain(*ends[::-1]) == ()
     assert graph.call_chain(*ends, most=2) == ()
@@ -498,13 +498,6 @@ def test_imports_outside_the_code(tmp_path: Path) -> None:
     assert importers("requests", languages=("python",)) == ["a.py"]
     assert importers("requests.auth") == ["a.py"]
     assert importers("in_here") == importers("request") == []
-
-
-def test_close_names(tmp_path: Path) -> None:
-    """A misspelt name has near ones."""
-    graph = build_graph(write(tmp_path, SHOPS["python"]))
-    assert graph.find("logn") == ()
-    assert graph.close_names("logn") == ("login",)
 
 
 def test_kinds_filter_definitions(tmp_path: Path) -> None:

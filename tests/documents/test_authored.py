@@ -12,9 +12,10 @@ from mcpg.documents.front_matter_edits import values_as_written, written_lines
 from mcpg.documents.model import decode_record, encode_record
 from mcpg.documents.reader import parse_document
 from mcpg.documents.writer import write_document
+from mcpg.graph import terms as v
 from mcpg.graph.exports import json_ld, nquads, turtle
 from mcpg.graph.jsonld import read_graph
-from mcpg.graph.terms import XSD_DECIMAL, RdfLiteral
+from mcpg.graph.terms import RdfLiteral
 from mcpg.graph.triples import make_triples
 from mcpg.sources import SourceBatch
 from mcpg.text.safeyaml import load_yaml
@@ -108,7 +109,7 @@ def test_they_survive_a_graph(name: str, text: str) -> None:
     ]
     assert found.diagnostics == ()
     assert {one[2] for one in triples if one[1].endswith("price")} == {
-        RdfLiteral("1.10", XSD_DECIMAL)
+        RdfLiteral("1.10", v.xsd.decimal)
     }
     assert decode_record(encode_record(document))[0] == document
 

@@ -18,7 +18,7 @@ from builders import make_engine, make_tool
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from mcpg.bundle import assemble, bundle_of, write_bundle
+from mcpg.bundle import assemble, build_bundle, write_bundle
 from mcpg.engine import Engine
 from mcpg.index import Index
 from mcpg.index.layout import NO_KEY, Header, StaleIndexError, unpack
@@ -227,7 +227,7 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Return the path of a bundle of two tools."""
     tools = (make_tool("open_file"), make_tool("list_files", description="List all open files"))
     path = str(tmp_path_factory.mktemp("bundle") / "graph.mdld")
-    write_bundle(path, bundle_of(assemble(SourceBatch(tools=tools))))
+    write_bundle(path, build_bundle(assemble(SourceBatch(tools=tools))))
     return path
 
 

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import mcpg
-from mcpg.bundle import assemble, bundle_of, write_bundle
+from mcpg.bundle import assemble, build_bundle, write_bundle
 from mcpg.cli import main
 from mcpg.engine import Engine
 from mcpg.engine.loading import compile_assembly
@@ -53,7 +53,7 @@ ANSWERS = answers(RIGHT)
 def bundle(tmp_path: Path) -> Path:
     """Return a bundle with a fresh index."""
     path = tmp_path / "graph.mdld"
-    write_bundle(path, bundle_of(ASSEMBLY))
+    write_bundle(path, build_bundle(ASSEMBLY))
     mcpg.load(path)
     return path
 
@@ -234,7 +234,7 @@ def test_an_index_of_a_bundle_replaced_meanwhile_is_not_trusted(
 
     def assembled(*arguments: Any, **options: Any) -> Any:
         made = assemble(*arguments, **options)
-        write_bundle(bundle, bundle_of(less))
+        write_bundle(bundle, build_bundle(less))
         return made
 
     monkeypatch.setattr("mcpg.bundle.assemble", assembled)

@@ -14,7 +14,7 @@ from vectorial import HashProvider
 from mcpg.catalog.model import HintRule
 from mcpg.engine import Engine, RankingMode
 from mcpg.errors import Code, UsageError
-from mcpg.llm import FunctionNormalizer
+from mcpg.llm import FunctionRewriter
 from mcpg.search.caches import MemoryCache
 from mcpg.search.guards import COUNT
 from mcpg.search.query import analyse
@@ -60,7 +60,7 @@ TOOL_OF = {tool.id: tool for tool in ENGINE.tools}
 EQUIPPED = Engine(
     ENGINE.index,
     services=EngineServices(
-        HashProvider(), normalizer=FunctionNormalizer(lambda _: "track order", "a test")
+        HashProvider(), rewriter=FunctionRewriter(lambda _: "track order", "a test")
     ),
 )
 
@@ -81,7 +81,7 @@ WAYS = st.sampled_from(
         {"strategy": "auto"},
         {"strategy": "auto", "fusion": "learned"},
         {"strategy": "auto", "fusion": "rrf"},
-        {"normalize": True},
+        {"rewrite": True},
         {"context": "invoice"},
         {"context_tools": ["commerce_order_track"]},
         {"include_disabled": True},
@@ -236,7 +236,7 @@ def test_a_prerequisite_of_another_source_is_not_offered() -> None:
 )
 def test_an_unknown_name_finds_nothing(chosen: dict[str, Any], suggested: str) -> None:
     """It is reported with a near name, and never taken for no filter."""
-    for way in ({}, {"strategy": "auto"}, {"normalize": True}):
+    for way in ({}, {"strategy": "auto"}, {"rewrite": True}):
         result = EQUIPPED.search("track order", **chosen, **way)
         assert (result.matches, result.ranking_mode) == ((), RankingMode.EMPTY)
         assert codes(result) == [Code.FILTER_UNKNOWN]

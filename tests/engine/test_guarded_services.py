@@ -73,7 +73,7 @@ KINDS: dict[str, tuple[type[Any], tuple[str, ...]]] = {
     "cache": (MemoryCache, ("get", "put")),
     "candidates": (Candidates, ("candidates", "fingerprint", "of", "by", "offered")),
     "observer": (Watching, ("search", "vectors")),
-    "normalizer": (Rewriter, ("rewrite", "fingerprint", "seconds")),
+    "rewriter": (Rewriter, ("rewrite", "fingerprint", "seconds")),
 }
 # Thousands of searches take three times as long where they are traced; these few reach what all do.
 UNTRACED = pytest.mark.untraced
@@ -107,7 +107,7 @@ def search(kind: str, service: Any, strategy: str) -> None:
     services: dict[str, Any] = {"embeddings": Provider(), "store": MemoryStore()} | {kind: service}
     engine = Engine(PLAIN.index, services=EngineServices(**services))
     for _ in range(2):
-        result = engine.search("покажи orders", strategy=strategy, normalize=kind == "normalizer")  # type: ignore[arg-type]
+        result = engine.search("покажи orders", strategy=strategy, rewrite=kind == "rewriter")  # type: ignore[arg-type]
         assert result.matches
         assert not any(SECRET in one.message for one in result.diagnostics)
 
@@ -149,7 +149,7 @@ def test_a_service_may_be_of_another_kind(kind: str, strategy: str) -> None:
         ("cache", "get", "search_cache_failed"),
         ("candidates", "candidates", "candidates_failed"),
         ("observer", "search", "telemetry_failed"),
-        ("normalizer", "rewrite", "query_normalization_failed"),
+        ("rewriter", "rewrite", "query_normalization_failed"),
     ],
 )
 def test_a_failure_is_reported(kind: str, method: str, code: str) -> None:
@@ -158,6 +158,6 @@ def test_a_failure_is_reported(kind: str, method: str, code: str) -> None:
     service = type("Broken", (made,), {method: raising(RuntimeError(SECRET))})()
     services: dict[str, Any] = {"embeddings": Provider()} | {kind: service}
     engine = Engine(PLAIN.index, services=EngineServices(**services))
-    result = engine.search("покажи список orders", strategy="auto", normalize=True)
+    result = engine.search("покажи список orders", strategy="auto", rewrite=True)
     told = [one.message for one in result.diagnostics if one.code == code]
     assert any("RuntimeError" in message for message in told)

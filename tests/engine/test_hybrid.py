@@ -401,9 +401,9 @@ class Rewriter:
 def test_a_rewritten_query_of_other_dimensions_is_answered_by_the_graph() -> None:
     """Vectors of queries that were compared with each other are held to the tools' as well."""
     provider = FunctionEmbeddings(topics, "a test", queries=lambda texts: np.ones((len(texts), 3)))
-    services = EngineServices(provider, normalizer=Rewriter())
+    services = EngineServices(provider, rewriter=Rewriter())
     engine = mcpg.Engine(PLAIN.index, services=services)
-    result = engine.search("экспорт счетов за заказ", strategy="auto", normalize=True)
+    result = engine.search("экспорт счетов за заказ", strategy="auto", rewrite=True)
 
     assert result.ranking_mode == "graph"
     assert Code.VECTOR_SEARCH_FAILED in codes(result)
@@ -413,11 +413,11 @@ def test_a_rewritten_query_of_other_dimensions_is_answered_by_the_graph() -> Non
 def test_a_rewritten_query_asks_a_provider_that_fails_once() -> None:
     """A search of a query and of its rewrite is one search, and so is its one attempt."""
     flaky = Flaky(down_after=0)
-    services = EngineServices(FunctionEmbeddings(flaky, "flaky"), normalizer=Rewriter())
+    services = EngineServices(FunctionEmbeddings(flaky, "flaky"), rewriter=Rewriter())
     engine = mcpg.Engine(MANY.index, services=services)
 
     for number in (1, 2):
-        result = engine.search("экспорт счетов", strategy="auto", normalize=True)
+        result = engine.search("экспорт счетов", strategy="auto", rewrite=True)
         assert Code.VECTOR_SEARCH_FAILED in codes(result)
         # A batch that fails, and the text that shows an outage.
         assert [len(texts) for texts in flaky.asked] == [192, 1] * number
@@ -437,9 +437,9 @@ def test_a_rewritten_query_has_vectors_for_both_or_for_neither(way: str) -> None
 
     faults: list[Exception] = [OSError()]
     provider = FunctionEmbeddings(topics, "a test", queries=queries)
-    services = EngineServices(provider, normalizer=Rewriter(), cache=MemoryCache())
+    services = EngineServices(provider, rewriter=Rewriter(), cache=MemoryCache())
     engine = mcpg.Engine(PLAIN.index, services=services)
-    asked = {"query": "экспорт счетов за заказ", "strategy": "auto", "normalize": True}
+    asked = {"query": "экспорт счетов за заказ", "strategy": "auto", "rewrite": True}
 
     failed = engine.search(**asked) if way == "search" else engine.explain(**asked).result
     assert Code.VECTOR_SEARCH_FAILED in codes(failed)
@@ -453,9 +453,9 @@ def test_texts_of_one_query_with_vectors_of_different_lengths_are_answered_by_th
     provider = FunctionEmbeddings(
         topics, "a test", queries=lambda texts: np.ones((1, 3 + texts[0].isascii()))
     )
-    host = mcpg.Engine(PLAIN.index, services=EngineServices(provider, normalizer=Rewriter()))
+    host = mcpg.Engine(PLAIN.index, services=EngineServices(provider, rewriter=Rewriter()))
 
-    result = host.search("экспорт счетов за заказ", strategy="auto", normalize=True)
+    result = host.search("экспорт счетов за заказ", strategy="auto", rewrite=True)
 
     assert Code.VECTOR_SEARCH_FAILED in codes(result)
 

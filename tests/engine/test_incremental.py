@@ -9,7 +9,7 @@ from builders import make_tool
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcpg.bundle import Assembly, assemble, bundle_of, encode_bundle
+from mcpg.bundle import Assembly, assemble, build_bundle, encode_bundle
 from mcpg.caching.build_cache import NO_BUILD_CACHE, BuildCache, load_build_cache, save_build_cache
 from mcpg.catalog.model import HintRule, Hints, SourceDocument, Tool
 from mcpg.engine.loading import compile_assembly
@@ -99,7 +99,7 @@ def edited(draw: st.DrawFn, batch: SourceBatch) -> SourceBatch:
 def made(batch: SourceBatch, memo: BuildCache, source_id: str | None) -> tuple[object, ...]:
     """Put *batch* together: all that anybody can see of it, the index included."""
     assembly = assemble(batch, source_id=source_id, memo=memo)
-    data = encode_bundle(bundle_of(assembly)) if is_writable(assembly) else b""
+    data = encode_bundle(build_bundle(assembly)) if is_writable(assembly) else b""
     return assembly, places(assembly), data, compile_assembly(assembly, memo=memo)
 
 
@@ -137,7 +137,7 @@ def test_bundles_are_remembered_as_well(tmp_path: Path) -> None:
     """A bundle among the sources may have changed in one document and be known in all others."""
     tools = tuple(make_tool(f"order_{n}", description="Finds an order.") for n in range(5))
     for names in (tools, tools[1:], (*tools, make_tool("sky", source_id="sky"))):
-        text = encode_bundle(bundle_of(assemble(SourceBatch(tools=names)))).decode()
+        text = encode_bundle(build_bundle(assemble(SourceBatch(tools=names)))).decode()
         batch = SourceBatch(bundles=(RawFile(text, "graph.mdld"),))
         with load_build_cache(tmp_path / "a.memo") as memo:
             assert made(batch, memo, None) == made(batch, NO_BUILD_CACHE, None)

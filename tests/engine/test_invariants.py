@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import mcpg
-from mcpg.bundle import assemble, bundle_of, write_bundle
+from mcpg.bundle import assemble, build_bundle, write_bundle
 from mcpg.index.file import open_index
 from mcpg.sources import SourceBatch
 
@@ -224,7 +224,7 @@ def test_threads_get_the_answers_of_one() -> None:
 def bundle(tmp_path: Path) -> Path:
     """Return a bundle without an index."""
     path = tmp_path / "graph.mdld"
-    write_bundle(path, bundle_of(assemble(SourceBatch(tools=SHOP.tools))))
+    write_bundle(path, build_bundle(assemble(SourceBatch(tools=SHOP.tools))))
     return path
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from mcpg.embeddings import FunctionEmbeddings
 from mcpg.engine import Engine
-from mcpg.llm import FunctionNormalizer
+from mcpg.llm import FunctionRewriter
 from mcpg.search.results import MAX_LIMIT, EngineServices
 
 if TYPE_CHECKING:
@@ -30,8 +30,8 @@ WORDS = (
 )
 FOREIGN = "посилка"
 WAYS: list[dict[str, Any]] = [
-    {**way, "normalize": normalize}
-    for normalize in (False, True)
+    {**way, "rewrite": rewrite}
+    for rewrite in (False, True)
     for way in (
         {},
         {"strategy": "embeddings"},
@@ -77,7 +77,7 @@ INDEX = make_engine(*catalogue()).index
 ENGINE = Engine(
     INDEX,
     services=EngineServices(
-        FunctionEmbeddings(counted, "a test"), normalizer=FunctionNormalizer(backwards, "a test")
+        FunctionEmbeddings(counted, "a test"), rewriter=FunctionRewriter(backwards, "a test")
     ),
 )
 words = st.sampled_from((*WORDS, "find", "the", "invioce", "zzqx", FOREIGN, f"{FOREIGN}.", "and,"))

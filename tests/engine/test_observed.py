@@ -16,12 +16,12 @@ from telemetrical import MOMENTS, Noting, Raising
 from vectorial import FailingProvider, HashProvider, TopicProvider
 
 import mcpg
-from mcpg.bundle import assemble, bundle_of, write_bundle
+from mcpg.bundle import assemble, build_bundle, write_bundle
 from mcpg.catalog.model import HintRule
 from mcpg.embeddings import EmbeddingError, FunctionEmbeddings, count_tokens
 from mcpg.embeddings.http import HttpEmbeddings
 from mcpg.index import tables
-from mcpg.llm import FunctionNormalizer
+from mcpg.llm import FunctionRewriter
 from mcpg.search.caches import MemoryCache
 from mcpg.search.results import EngineServices
 from mcpg.sources import SourceBatch
@@ -187,9 +187,9 @@ def test_a_result_from_the_cache_took_no_stages() -> None:
 
 def test_a_rewritten_query_is_one_search() -> None:
     """Both of its searches are parts of it, and so is the comparison of their vectors."""
-    normalizer = FunctionNormalizer(lambda _: "where is my parcel", "test")
-    engine, noting = watched(embeddings=TopicProvider(), normalizer=normalizer)
-    result = engine.search(FOREIGN, strategy="auto", normalize=True)
+    rewriter = FunctionRewriter(lambda _: "where is my parcel", "test")
+    engine, noting = watched(embeddings=TopicProvider(), rewriter=rewriter)
+    result = engine.search(FOREIGN, strategy="auto", rewrite=True)
     assert result.normalized_query == "where is my parcel"
     (facts,) = noting.facts(SearchFacts)
     assert facts.is_normalized
@@ -197,7 +197,7 @@ def test_a_rewritten_query_is_one_search() -> None:
     assert facts.vector_seconds > 0
     assert facts.graph_seconds > 0
 
-    engine.search("where is my parcel", normalize=True)
+    engine.search("where is my parcel", rewrite=True)
     assert noting.facts(SearchFacts)[1].is_normalized is False
 
 
@@ -238,7 +238,7 @@ def test_what_a_search_raises_reaches_caller_and_observer() -> None:
 def bundle(tmp_path: Path) -> Path:
     """Return a bundle without an index."""
     path = tmp_path / "graph.mdld"
-    write_bundle(path, bundle_of(assemble(SourceBatch(tools=TOOLS, rules=RULES))))
+    write_bundle(path, build_bundle(assemble(SourceBatch(tools=TOOLS, rules=RULES))))
     return path
 
 

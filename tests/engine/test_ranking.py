@@ -15,7 +15,7 @@ from mcpg.bundle import (
     RANKING,
     Bundle,
     assemble,
-    bundle_of,
+    build_bundle,
     decode_bundle,
     encode_bundle,
     write_bundle,
@@ -77,7 +77,7 @@ TUNED = Ranking(
 
 def bundle(ranking: Any) -> Bundle:
     """Make a bundle that carries *ranking*."""
-    made = bundle_of(assemble(SourceBatch(tools=TOOLS)))
+    made = build_bundle(assemble(SourceBatch(tools=TOOLS)))
     return Bundle(made.documents, {RANKING: ranking})
 
 
@@ -251,10 +251,10 @@ def test_a_bundle_made_of_a_bundle_carries_on() -> None:
     """Bundling a bundle keeps its ranking; of equal rankings one, of different ones none."""
     carried = ranking_json(TUNED)
     other = ranking_json(Ranking(TUNED.model, ModelProvenance("another", "mcpg tune")))
-    assert bundle_of(assemble(batch(carried))).ranking == carried
-    assert bundle_of(assemble(batch(carried, carried, None))).ranking == carried
+    assert build_bundle(assemble(batch(carried))).ranking == carried
+    assert build_bundle(assemble(batch(carried, carried, None))).ranking == carried
     found = assemble(batch(carried, other))
-    assert bundle_of(found).ranking is None
+    assert build_bundle(found).ranking is None
     assert [one.code for one in found.diagnostics] == [Code.RANKING_IGNORED]
 
 
@@ -264,7 +264,7 @@ def test_the_weights_of_tools_in_use_can_be_set(tmp_path: Path) -> None:
     tools = tuple(
         make_tool(name, source_id=side, description=f"Of {name}.") for side, name in pairs
     )
-    documents = bundle_of(assemble(SourceBatch(tools=tools))).documents
+    documents = build_bundle(assemble(SourceBatch(tools=tools))).documents
     off = Ranking(
         TUNED.model._replace(
             weights=merge_fitted_weights([0.5] * len(FITTED), (0.0,) * len(CONTEXTUAL))

@@ -153,6 +153,16 @@ def throw_dice(candidates: Sequence[RerankCandidate]) -> list[str]:
     return [one.id for one in order]
 
 
+def test_a_time_limit_may_be_any_number(
+    load: Callable[..., Engine], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A limit that is too large for a float is one that never ends a call."""
+    monkeypatch.setattr(StandIn, "seconds", 10**400)
+
+    result = load(throw_dice).search(QUERY, rerank=True)
+    assert "differ" in result.diagnostics[-1].message
+
+
 @pytest.mark.parametrize(
     ("rank", "told"),
     [

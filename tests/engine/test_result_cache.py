@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from vectorial import HashProvider
 
 import mcpg
-from mcpg.bundle import assemble, bundle_of, write_bundle
+from mcpg.bundle import assemble, build_bundle, write_bundle
 from mcpg.embeddings import FunctionEmbeddings
 from mcpg.errors import McpgError
-from mcpg.llm import FunctionNormalizer
+from mcpg.llm import FunctionRewriter
 from mcpg.search.caches import RESULT, MemoryCache, NoCache, make_key
 from mcpg.search.guards import RESET_SECONDS, GuardedCache
 from mcpg.search.result_cache import decode_result, encode_result, index_digest
@@ -157,7 +157,7 @@ CHANGES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "min_score": ({}, {"min_score": 0.99}),
     "abstain": ({"query": "zzqx"}, {"query": "zzqx", "abstain": True}),
     "fusion": ({"strategy": "auto"}, {"strategy": "auto", "fusion": "rrf"}),
-    "normalize": ({"query": "замовлення"}, {"query": "замовлення", "normalize": True}),
+    "rewrite": ({"query": "замовлення"}, {"query": "замовлення", "rewrite": True}),
     "lexicon": ({"query": "purchase"}, {"query": "purchase", "lexicon": False}),
     "context_tools": ({}, {"context_tools": (PLAIN.tools[0].id,)}),
     "sources": ({}, {"sources": ("shop",)}),
@@ -177,10 +177,10 @@ def test_every_field_of_a_request_is_changed_alone() -> None:
 
 
 @pytest.mark.parametrize("name", CHANGES)
-@pytest.mark.parametrize("is_normalizing", [False, True])
+@pytest.mark.parametrize("is_rewriting", [False, True])
 @pytest.mark.parametrize("way", [{}, {"strategy": "auto"}])
 def test_a_change_of_one_field_is_another_question(
-    name: str, is_normalizing: bool, way: dict[str, str]
+    name: str, is_rewriting: bool, way: dict[str, str]
 ) -> None:
     """The answer to one request is never given for another, and no key is shared."""
     cache = Listening()
@@ -188,7 +188,7 @@ def test_a_change_of_one_field_is_another_question(
         "embeddings": FunctionEmbeddings(
             lambda texts: [[len(one), 1.0] for one in texts], "a test"
         ),
-        "normalizer": FunctionNormalizer(lambda _: "export", "a test") if is_normalizing else None,
+        "rewriter": FunctionRewriter(lambda _: "export", "a test") if is_rewriting else None,
     }
     fresh = mcpg.Engine(PLAIN.index, services=EngineServices(**parts))
     engine = mcpg.Engine(PLAIN.index, services=EngineServices(cache=cache, **parts))
@@ -209,7 +209,7 @@ def test_the_examples_are_answered_alike(tmp_path: Path) -> None:
     mcpg.load("examples/tools")  # from a folder: its index lies in memory
     from mcpg.sources import read_sources  # noqa: PLC0415
 
-    write_bundle(path, bundle_of(assemble(read_sources(["examples/tools"]))))
+    write_bundle(path, build_bundle(assemble(read_sources(["examples/tools"]))))
     plain, cache = mcpg.load(path), Listening()
     for query in ("track a parcel", "merge pull request", "refund; and then e-mail", ""):
         computed = everything(plain.search(query))
@@ -222,10 +222,10 @@ def test_the_examples_are_answered_alike(tmp_path: Path) -> None:
 def test_a_rebuilt_bundle_is_never_answered_from_an_old_one(tmp_path: Path) -> None:
     """Keys hold the content of the bundle, so another content under the same path finds nothing."""
     path, cache = tmp_path / "graph.mdld", Listening()
-    write_bundle(path, bundle_of(assemble(SourceBatch(tools=TOOLS[:1]))))
+    write_bundle(path, build_bundle(assemble(SourceBatch(tools=TOOLS[:1]))))
     before = mcpg.load(path, cache=cache).search("order")
 
-    write_bundle(path, bundle_of(assemble(SourceBatch(tools=TOOLS))))
+    write_bundle(path, build_bundle(assemble(SourceBatch(tools=TOOLS))))
     after = mcpg.load(path, cache=cache).search("order")
 
     assert len(before.matches) < len(after.matches)
@@ -518,12 +518,10 @@ def test_rewrites_of_another_model_are_not_shared() -> None:
     """The key holds who rewrites, and whether anybody does."""
     cache = Listening()
     for name, text in (("one", "export invoices"), ("two", "cancel order")):
-        normalizer = FunctionNormalizer(lambda _, text=text: text, name)
-        engine = mcpg.Engine(
-            PLAIN.index, services=EngineServices(normalizer=normalizer, cache=cache)
-        )
-        first = engine.search("rechnungen exportieren", normalize=True)
-        assert engine.search("rechnungen exportieren", normalize=True) == first
+        rewriter = FunctionRewriter(lambda _, text=text: text, name)
+        engine = mcpg.Engine(PLAIN.index, services=EngineServices(rewriter=rewriter, cache=cache))
+        first = engine.search("rechnungen exportieren", rewrite=True)
+        assert engine.search("rechnungen exportieren", rewrite=True) == first
         assert next(one.code for one in first.diagnostics) == "query_normalized"
         engine.search("rechnungen exportieren")
     results = [key for kind, key in cache.entries if kind == "result"]
@@ -537,9 +535,9 @@ def test_a_rewrite_that_failed_is_asked_for_again() -> None:
         raise OSError
 
     cache = Listening()
-    services = EngineServices(normalizer=FunctionNormalizer(fail, "mine"), cache=cache)
+    services = EngineServices(rewriter=FunctionRewriter(fail, "mine"), cache=cache)
     engine = mcpg.Engine(PLAIN.index, services=services)
-    engine.search("rechnungen exportieren", normalize=True)
+    engine.search("rechnungen exportieren", rewrite=True)
     assert not cache.entries
 
 

@@ -340,10 +340,10 @@ def test_a_number_in_the_context_may_be_of_any_length() -> None:
         assert ids(engine.search("issue", context=context).matches)[0] == "issue_search"
 
 
-@pytest.mark.parametrize("normalize", [False, True])
-def test_no_tools_tell_what_was_cut_all_the_same(normalize: bool) -> None:
+@pytest.mark.parametrize("rewrite", [False, True])
+def test_no_tools_tell_what_was_cut_all_the_same(rewrite: bool) -> None:
     """What was asked too much of is told whether or not there is anything to find."""
-    result = make_engine().search("x" * 10_000, limit=99, normalize=normalize)
+    result = make_engine().search("x" * 10_000, limit=99, rewrite=rewrite)
 
     assert {one.code for one in result.diagnostics} == {"limit_capped", "query_truncated"}
 

@@ -10,7 +10,7 @@ import pytest
 from builders import make_engine, make_tool
 
 import mcpg
-from mcpg.bundle import assemble, bundle_of, write_bundle
+from mcpg.bundle import assemble, build_bundle, write_bundle
 from mcpg.catalog.model import Hints
 from mcpg.search.caches import MemoryCache
 from mcpg.search.results import EngineServices
@@ -115,7 +115,7 @@ def test_without_numpy_the_graph_answers() -> None:
     assert done.stdout.split("\n") == ["embedding_generator_missing"] * 6 + [""]
 
 
-class Normalizer:
+class Rewriter:
     """Rewrites, but does not say who it is, nor how long it takes."""
 
     def __getattr__(self, name: str) -> object:
@@ -127,13 +127,13 @@ class Normalizer:
 
 
 def test_a_normaliser_may_fail_in_any_way() -> None:
-    """Whatever is wrong with a normaliser of the host's, the query is searched as it is."""
+    """Whatever is wrong with a rewriter of the host's, the query is searched as it is."""
     plain = make_engine(*TOOLS)
     served = mcpg.Engine(
-        plain.index, services=EngineServices(normalizer=Normalizer(), cache=MemoryCache())
+        plain.index, services=EngineServices(rewriter=Rewriter(), cache=MemoryCache())
     )
 
-    result = served.search("покажи заказы orders", normalize=True)
+    result = served.search("покажи заказы orders", rewrite=True)
 
     assert result.matches == plain.search("покажи заказы orders").matches
     assert not any("secret" in one.message for one in result.diagnostics)
@@ -142,11 +142,11 @@ def test_a_normaliser_may_fail_in_any_way() -> None:
 def test_a_loaded_engine_keeps_what_it_was_given(tmp_path: Path) -> None:
     """What `load` is given arrives in the engine, and knows beside which bundle vectors lie."""
     path = str(tmp_path / "graph.mdld")
-    write_bundle(tmp_path / "graph.mdld", bundle_of(assemble(SourceBatch(tools=TOOLS))))
+    write_bundle(tmp_path / "graph.mdld", build_bundle(assemble(SourceBatch(tools=TOOLS))))
     given = untouchable()
     arguments = {
         name: getattr(given, name)
-        for name in ("store", "normalizer", "cache", "candidates", "reranker")
+        for name in ("store", "rewriter", "cache", "candidates", "reranker")
     }
 
     for _ in ("made anew", "opened"):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mcpg.embeddings.provider import EmbeddingError, FunctionEmbeddings, embed_query
-from mcpg.llm import FunctionNormalizer
+from mcpg.llm import FunctionRewriter
 from mcpg.search.caches import QUERY, VECTOR, MemoryCache, add_digest, make_key
 from mcpg.search.index_vectors import cached_query_vector, cached_rewrite
 
@@ -81,22 +81,22 @@ def test_a_failure_is_not_kept() -> None:
 
 
 def test_a_rewrite_is_made_once() -> None:
-    """The second time, the same text comes without the normaliser; another one has its own."""
+    """The second time, the same text comes without the rewriter; another one has its own."""
     counting, cache = Counting(), MemoryCache()
-    normalizer = FunctionNormalizer(counting.rewrite, "mine")
+    rewriter = FunctionRewriter(counting.rewrite, "mine")
     for query in ("wo ist es", "wo ist es", "\ud800"):
-        assert cached_rewrite(cache, normalizer, query) == query.upper()
+        assert cached_rewrite(cache, rewriter, query) == query.upper()
     assert counting.asked == ["wo ist es", "\ud800"]
-    cached_rewrite(cache, FunctionNormalizer(counting.rewrite, "other"), "wo ist es")
-    assert cached_rewrite(None, normalizer, "wo ist es") == "WO IST ES"
+    cached_rewrite(cache, FunctionRewriter(counting.rewrite, "other"), "wo ist es")
+    assert cached_rewrite(None, rewriter, "wo ist es") == "WO IST ES"
     assert len(counting.asked) == 4
 
 
 def test_an_empty_rewrite_is_not_kept() -> None:
     """What says nothing may say something the next time; a damaged entry says nothing."""
     cache = MemoryCache()
-    normalizer = FunctionNormalizer(lambda _: " ", "mine")
-    assert cached_rewrite(cache, normalizer, "a") == " "
+    rewriter = FunctionRewriter(lambda _: " ", "mine")
+    assert cached_rewrite(cache, rewriter, "a") == " "
     assert len(cache) == 0
     cache.put(QUERY, make_key(QUERY, "mine", "a"), b"damaged")
-    assert cached_rewrite(cache, normalizer, "a") == " "
+    assert cached_rewrite(cache, rewriter, "a") == " "

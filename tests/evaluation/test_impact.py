@@ -182,7 +182,7 @@ def test_a_sample_has_the_texts_of_changed_tools() -> None:
 def test_judged_queries_of_other_catalogues_are_refused() -> None:
     """A file that names tools of neither catalogue is an error; one unknown name is a warning."""
     runner = study(TOOLS, TOOLS[:3])
-    with pytest.raises(InputError, match="names no tool that either catalogue has"):
+    with pytest.raises(InputError, match="names no tool of either catalog"):
         runner.impact(judged({"query": "x", "relevant": ["nobody"]}))
     runner.impact(
         judged(

@@ -116,7 +116,7 @@ def test_every_way_to_rank_is_measured(engine: Engine) -> None:
 
 def test_what_searches_could_not_have_is_told_once(engine: Engine) -> None:
     """Figures of the graph are not taken for those of vectors, or of rewritten queries."""
-    report = evaluate(engine, judgements(), strategy="auto", normalize=True)
+    report = evaluate(engine, judgements(), strategy="auto", rewrite=True)
     told = {one.code: one.message for one in report.diagnostics}
     assert told.keys() == {
         Code.EMBEDDING_GENERATOR_MISSING,

@@ -28,6 +28,14 @@ from mcpg.review.impact import (
         ("Finds an order\n\nReturns it", "Finds an order"),
         ("Finds version 2.5 of a file. Slow.", "Finds version 2.5 of a file."),
         ("Is it there? Yes.", "Is it there?"),
+        ("Finds cafes, e.g. near you. Slow.", "Finds cafes, e.g. near you."),
+        ("Asks the U.S. Energy API. Slow.", "Asks the U.S. Energy API."),
+        ("Compares one vs. Another for Mr. Who. Slow.", "Compares one vs. Another for Mr. Who."),
+        ("Finds rows etc. and more. Slow.", "Finds rows etc. and more."),
+        ("Runs `git log. All` for you. Slow.", "Runs `git log. All` for you."),
+        ("Reads an URL. Slow.", "Reads an URL."),
+        ("Reads files, e.g.\n\nnothing else", "Reads files, e.g."),
+        ("注文を探す。遅い。", "注文を探す。"),
     ],
 )
 def test_a_text_opens_with_a_sentence(text: str, sentence: str) -> None:

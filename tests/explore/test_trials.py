@@ -10,7 +10,7 @@ from mcpg.explore.explorer import compare_with_hints
 from mcpg.review.compare import compare
 from mcpg.show.json import ComparedCatalogue, compare_json
 
-ASKED = {"limit": 5, "strategy": "auto", "fusion": "rrf", "normalize": True}
+ASKED = {"limit": 5, "strategy": "auto", "fusion": "rrf", "rewrite": True}
 SIDE = ComparedCatalogue("graph.mdld")
 
 

@@ -77,7 +77,7 @@ async def test_a_warm_engine_takes_no_thread_at_once(mail: FileSource, threads: 
         ("send", {"sources": ["mail"]}),
         ("send", {"categories": ["mail"]}),
         ("send", {"read_only": True}),
-        ("send", {"normalize": True}),
+        ("send", {"rewrite": True}),
         ("send", {"strategy": "auto"}),
     ],
 )

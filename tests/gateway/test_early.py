@@ -15,15 +15,15 @@ import anyio
 import pytest
 from builders import ids
 
-from mcpg.bundle import assemble, bundle_of, write_bundle
+from mcpg.bundle import assemble, build_bundle, write_bundle
 from mcpg.errors import Code
 from mcpg.gateway import Gateway, ToolLock, View
-from mcpg.gateway.registry import FileGraph
+from mcpg.gateway.registry import ReviewedDocuments
 from mcpg.gateway.views import Selection
 from mcpg.review.lock import ApprovedTools, approve, lock_text
 from mcpg.review.lock_sources import assembly_changes
 from mcpg.sources import read_sources
-from mcpg.sources.client_config import Live
+from mcpg.sources.client_config import ServerAccess
 
 pytestmark = [
     pytest.mark.anyio,
@@ -72,7 +72,7 @@ class SlowShop:
 
     def gateway(self, **options: Any) -> Gateway:
         """Return a gateway of the server that knows its last list."""
-        live = Live(os.environ, listings=str(self.folder / "cache"))
+        live = ServerAccess(os.environ, listings=str(self.folder / "cache"))
         return Gateway([str(self.config)], live=live, **options)
 
     @asynccontextmanager
@@ -176,8 +176,8 @@ async def test_a_graph_answers_first(shop: SlowShop, on_change: Any) -> None:
     """Tools that a graph states come before the last list, which it may hide."""
     path = shop.folder / "graph.mdld"
     batch = read_sources(shop.state(REFUND, WIRE), source_id="shop")
-    write_bundle(path, bundle_of(assemble(batch)))
-    async with shop.starting(graph=FileGraph(str(path), on_change)) as gateway:
+    write_bundle(path, build_bundle(assemble(batch)))
+    async with shop.starting(graph=ReviewedDocuments(str(path), on_change)) as gateway:
         found = await gateway.search("wire money")
         assert found.matches[0].tool_id == "wire_money"
         assert [one.code for one in found.diagnostics][-1:] == [Code.SERVERS_STARTING]

@@ -18,7 +18,7 @@ import pytest
 from builders import ids
 from processes import children
 
-from mcpg.bundle import assemble, bundle_of, write_bundle
+from mcpg.bundle import assemble, build_bundle, write_bundle
 from mcpg.errors import Code, NotFoundError, UsageError
 from mcpg.gateway import (
     FaultCode,
@@ -30,7 +30,7 @@ from mcpg.gateway import (
     snapshots,
 )
 from mcpg.sources import read_sources
-from mcpg.sources.client_config import Live, StdioServer
+from mcpg.sources.client_config import ServerAccess, StdioServer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -124,7 +124,7 @@ async def test_one_bundle_is_opened_and_not_built(
     """A gateway over one bundle searches its compiled index."""
     source = manifest("post", mail_send="Send a mail")
     bundle = tmp_path / "graph.mdld"
-    write_bundle(bundle, bundle_of(assemble(read_sources([source.path]))))
+    write_bundle(bundle, build_bundle(assemble(read_sources([source.path]))))
     builds = counted(monkeypatch)
     async with Gateway([FileSource("graph", str(bundle))]) as gateway:
         assert ids((await gateway.search("mail")).matches) == ["mail_send"]
@@ -519,11 +519,11 @@ async def test_disabled_tools_are_listed_only_when_asked(tmp_path: Path) -> None
 
 async def test_a_document_speaks_for_a_tool_that_a_server_has(tmp_path: Path) -> None:
     """A bundle beside its servers is what is searched; the schema is the server's."""
-    async with Gateway([server("pages")], live=Live()) as gateway:
+    async with Gateway([server("pages")], live=ServerAccess()) as gateway:
         tools = await gateway.list_tools()
     found = read_sources([_written(tmp_path, tools[0].name)], source_id="server")
     bundle = tmp_path / "graph.mdld"
-    write_bundle(bundle, bundle_of(assemble(found)))
+    write_bundle(bundle, build_bundle(assemble(found)))
     async with Gateway([server("pages"), FileSource("graph", str(bundle))]) as gateway:
         assert ids((await gateway.search("fold origami cranes")).matches) == [tools[0].id]
         described = await gateway.describe(tools[0].id)

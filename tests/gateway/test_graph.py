@@ -10,11 +10,11 @@ import anyio
 import pytest
 from builders import ids
 
-from mcpg.bundle import Bundle, apply_plan, assemble, bundle_of, plan_folder, write_bundle
+from mcpg.bundle import Bundle, apply_plan, assemble, build_bundle, plan_folder, write_bundle
 from mcpg.catalog.model import SourceDocument
 from mcpg.documents.addresses import tool_uri
 from mcpg.errors import Code, UsageError
-from mcpg.gateway import CustomGraph, FileGraph, FileSource, Gateway
+from mcpg.gateway import CustomDocuments, FileSource, Gateway, ReviewedDocuments
 from mcpg.sources import read_sources
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from mcpg.bundle import Assembly
     from mcpg.catalog.model import Tool
-    from mcpg.gateway import GraphSource
+    from mcpg.gateway import DocumentSource
 
     Manifest = Callable[..., FileSource]
 
@@ -41,7 +41,9 @@ def assembled(*sources: FileSource) -> Assembly:
     return assemble(read_sources([source.path for source in sources]))
 
 
-async def noticed(source: FileSource, graph: GraphSource, query: str) -> tuple[list[str], set[str]]:
+async def noticed(
+    source: FileSource, graph: DocumentSource, query: str
+) -> tuple[list[str], set[str]]:
     """Return what is found for *query* and which diagnostics a gateway has."""
     async with Gateway([source], graph=graph) as gateway:
         found = ids((await gateway.search(query)).matches)
@@ -54,8 +56,8 @@ async def test_a_bundle_of_the_same_tools_is_opened_as_it_is(
 ) -> None:
     """A graph that fits is searched through its own index, which is written beside it."""
     path = tmp_path / "graph.mdld"
-    write_bundle(path, bundle_of(assembled(source)))
-    assert await noticed(source, FileGraph(str(path)), "drop") == (["mail_drop"], set())
+    write_bundle(path, build_bundle(assembled(source)))
+    assert await noticed(source, ReviewedDocuments(str(path)), "drop") == (["mail_drop"], set())
     assert (tmp_path / "graph.mdld.idx").exists()
 
 
@@ -63,9 +65,9 @@ async def test_a_folder_and_one_document_are_graphs(source: FileSource, tmp_path
     """Documents are read from a folder or a file; a tool without one is found all the same."""
     folder = tmp_path / "documents"
     apply_plan(plan_folder(folder, assembled(source).texts))
-    assert await noticed(source, FileGraph(str(folder)), "drop") == (["mail_drop"], set())
+    assert await noticed(source, ReviewedDocuments(str(folder)), "drop") == (["mail_drop"], set())
     document = next(folder.rglob("*mail_send*.md"))
-    found = await noticed(source, FileGraph(str(document)), "drop")
+    found = await noticed(source, ReviewedDocuments(str(document)), "drop")
     assert found == (["mail_drop"], {Code.GRAPH_TOOL_UNDOCUMENTED})
 
 
@@ -75,8 +77,8 @@ async def test_documents_of_other_tools_are_never_offered(
     """A document of a tool that no source has is left out, with a warning."""
     path = tmp_path / "graph.mdld"
     other = manifest("parcels", parcel_status="Tell where a parcel is")
-    write_bundle(path, bundle_of(assembled(source, other)))
-    graph = FileGraph(str(path))
+    write_bundle(path, build_bundle(assembled(source, other)))
+    graph = ReviewedDocuments(str(path))
     assert await noticed(source, graph, "parcel") == ([], {Code.GRAPH_DOCUMENT_UNMAPPED})
     assert (await noticed(source, graph, "drop"))[0] == ["mail_drop"]
 
@@ -88,7 +90,7 @@ async def test_a_file_called_like_a_tool_is_about_it(source: FileSource, tmp_pat
     (folder / "mail_send.md").write_text(
         "---\ntool: mail_send\n---\n# Letters\n\nPost a missive.\n"
     )
-    found, codes = await noticed(source, FileGraph(str(folder)), "post a missive")
+    found, codes = await noticed(source, ReviewedDocuments(str(folder)), "post a missive")
     assert found[0] == "mail_send"
     assert Code.DOCUMENT_ATTACHED in codes
 
@@ -96,15 +98,15 @@ async def test_a_file_called_like_a_tool_is_about_it(source: FileSource, tmp_pat
 @pytest.mark.parametrize(
     ("graph", "code"),
     [
-        (FileGraph(""), Code.GRAPH_PATH_MISSING),
-        (FileGraph("no/such/graph.mdld"), Code.GRAPH_PATH_MISSING),
-        (CustomGraph(None), Code.GRAPH_FACTORY_MISSING),
-        (CustomGraph(lambda _: 1 / 0), Code.GRAPH_BUILD_FAILED),  # type: ignore[arg-type, return-value]
-        (CustomGraph(lambda _: ["no document"]), Code.GRAPH_BUILD_FAILED),  # type: ignore[list-item]
+        (ReviewedDocuments(""), Code.GRAPH_PATH_MISSING),
+        (ReviewedDocuments("no/such/graph.mdld"), Code.GRAPH_PATH_MISSING),
+        (CustomDocuments(None), Code.GRAPH_FACTORY_MISSING),
+        (CustomDocuments(lambda _: 1 / 0), Code.GRAPH_BUILD_FAILED),  # type: ignore[arg-type, return-value]
+        (CustomDocuments(lambda _: ["no document"]), Code.GRAPH_BUILD_FAILED),  # type: ignore[list-item]
     ],
 )
 async def test_a_graph_that_cannot_be_had_breaks_nothing(
-    source: FileSource, graph: GraphSource, code: str
+    source: FileSource, graph: DocumentSource, code: str
 ) -> None:
     """What the sources say is searched instead, and a diagnostic tells why."""
     assert await noticed(source, graph, "drop") == (["mail_drop"], {code})
@@ -114,7 +116,7 @@ async def test_a_broken_bundle_breaks_nothing(source: FileSource, tmp_path: Path
     """A graph file that is damaged is told, and searches go on."""
     path = tmp_path / "graph.mdld"
     path.write_text('{"version": 1, "documents": [{"path": "../../up.md", "content": 3}]}')
-    found = await noticed(source, FileGraph(str(path)), "drop")
+    found = await noticed(source, ReviewedDocuments(str(path)), "drop")
     assert found == (["mail_drop"], {Code.GRAPH_BUILD_FAILED})
 
 
@@ -129,7 +131,7 @@ async def test_a_host_makes_its_own_documents(source: FileSource) -> None:
             for name in names[:1]
         ]
 
-    found, codes = await noticed(source, CustomGraph(made), "merge trains")
+    found, codes = await noticed(source, CustomDocuments(made), "merge trains")
     assert found == ["mail_drop"]
     assert codes == {Code.DOCUMENT_ATTACHED, Code.GRAPH_TOOL_UNDOCUMENTED}
 
@@ -142,7 +144,7 @@ async def test_a_host_may_make_its_documents_asynchronously(source: FileSource) 
         assert asyncio.get_running_loop() is loop
         return [SourceDocument(f"{tools[0].id}.md", "About merge trains.\n")]
 
-    assert (await noticed(source, CustomGraph(made), "merge trains"))[0] == ["mail_drop"]
+    assert (await noticed(source, CustomDocuments(made), "merge trains"))[0] == ["mail_drop"]
 
 
 async def test_a_gateway_closes_while_documents_are_awaited(source: FileSource) -> None:
@@ -160,7 +162,7 @@ async def test_a_gateway_closes_while_documents_are_awaited(source: FileSource) 
         with suppress(UsageError):
             await gateway.search("merge trains")
 
-    opening = Gateway([source], graph=CustomGraph(made))
+    opening = Gateway([source], graph=CustomDocuments(made))
     async with anyio.create_task_group() as group, opening as gateway:
         group.start_soon(search, gateway)
         await started.wait()
@@ -182,10 +184,10 @@ async def test_relations_that_hints_state_hold_beside_a_graph(
     document = SourceDocument("mail_send.md", "---\ntool: mail_send\n---\nPost a missive.\n")
     (tmp_path / document.path).write_text(document.content)
     other = SourceDocument("other.md", "---\ntitle: gone\nsource: away\nname: gone\n---\nGone.\n")
-    graph: GraphSource = FileGraph(str(tmp_path / document.path))
+    graph: DocumentSource = ReviewedDocuments(str(tmp_path / document.path))
     if kind != "file":
         made = [document, other] if kind == "foreign" else [document]
-        graph = CustomGraph(lambda _: made)
+        graph = CustomDocuments(lambda _: made)
     async with Gateway([source, FileSource("hints", str(hints))], graph=graph) as gateway:
         without = await gateway.search("stripes")
         documented = await gateway.search("lanterns")
@@ -208,7 +210,7 @@ async def test_the_address_of_a_document_counts_before_its_path(
         document = SourceDocument(path, content, canonical_uri=uri)
         file = tmp_path / f"{path}.json"
         write_bundle(file, Bundle((document,)))
-        for graph in (CustomGraph(lambda _, one=document: [one]), FileGraph(str(file))):
+        for graph in (CustomDocuments(lambda _, one=document: [one]), ReviewedDocuments(str(file))):
             found, codes = await noticed(source, graph, "post a missive")
             assert found[0] == "mail_send"
             assert Code.DOCUMENT_ATTACHED in codes
@@ -221,12 +223,14 @@ async def test_any_document_is_about_the_only_tool(manifest: Manifest) -> None:
     texts = ("Post a missive.", "---\nname: letters\nsource: desk\n---\nPost a missive.")
     for text in texts:
         documents = [SourceDocument("notes/letters.md", text)]
-        async with Gateway([only], graph=CustomGraph(lambda _, made=documents: made)) as gateway:
+        async with Gateway(
+            [only], graph=CustomDocuments(lambda _, made=documents: made)
+        ) as gateway:
             assert ids((await gateway.search("post a missive")).matches) == ["mail_send"]
             codes = {one.code for one in gateway.diagnostics}
             assert Code.GRAPH_DOCUMENT_UNMAPPED not in codes
     generated = [*assembled(manifest("desk", post="Post a missive")).texts]
-    async with Gateway([only], graph=CustomGraph(lambda _: generated)) as gateway:
+    async with Gateway([only], graph=CustomDocuments(lambda _: generated)) as gateway:
         await gateway.search("send")
         codes = {one.code for one in gateway.diagnostics}
         assert Code.GRAPH_DOCUMENT_UNMAPPED in codes

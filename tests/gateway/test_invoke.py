@@ -23,19 +23,19 @@ from mcpg.gateway.calls import FaultCode, Limits
 from mcpg.gateway.invoke import Invoker, with_context_arguments
 from mcpg.gateway.sessions import Sessions
 from mcpg.sources.authoring import tool as mark
-from mcpg.sources.client_config import Live, StdioServer
+from mcpg.sources.client_config import ServerAccess, StdioServer
 from mcpg.sources.python import read_functions, read_python
 from mcpg.sources.registry import FileSource, FunctionSource, ServerSource
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mcpg.gateway.calls import Invoked
+    from mcpg.gateway.calls import CallResult
 
 pytestmark = pytest.mark.anyio
 TESTS = Path(__file__).parents[1]
 TOKEN = "marker-token-1234"
-QUICK = Live({"PATH": os.environ["PATH"]}, timeout=20)
+QUICK = ServerAccess({"PATH": os.environ["PATH"]}, timeout=20)
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ def serve(note: Path) -> Callable[[str], ServerSource]:
 
 async def invoke(
     tool: Tool, owner: Any, arguments: Any = None, limits: Limits | None = None, **how: Any
-) -> Invoked:
+) -> CallResult:
     """Invoke a tool with connections of its own."""
     async with Sessions(QUICK) as sessions:
         return await Invoker(sessions, limits or Limits()).invoke(
@@ -74,7 +74,7 @@ async def invoke(
         )
 
 
-def only(invoked: Invoked) -> tuple[FaultCode, str]:
+def only(invoked: CallResult) -> tuple[FaultCode, str]:
     """The one fault."""
     (fault,) = invoked.faults
     return fault.code, fault.message
@@ -138,7 +138,7 @@ async def test_half_a_character_ends_no_connection(
             refused = await invoker.invoke(a_tool(), owner, arguments)
             assert only(refused) == (
                 FaultCode.ARGUMENTS_INVALID,
-                'the argument "b" holds half a character',
+                'the argument "b" contains half a character',
             )
             assert refused.faults[0].field == "/b"
         assert not await anyio.Path(note).exists()
@@ -399,7 +399,7 @@ FUNCTIONS = FunctionSource(
 )
 
 
-async def call(name: str, arguments: Any = None, **how: Any) -> Invoked:
+async def call(name: str, arguments: Any = None, **how: Any) -> CallResult:
     """Invoke a function's tool, as it is described."""
     tools = {tool.name: tool for tool in read_functions(FUNCTIONS.functions, "here").tools}
     return await invoke(tools[name], FUNCTIONS, arguments, **how)
@@ -437,7 +437,7 @@ async def test_functions_that_block_hold_up_nothing_else(
 
     source = FunctionSource("there", (block, answer))
     tools = {tool.name: tool for tool in read_functions(source.functions, "there").tools}
-    done: list[Invoked] = []
+    done: list[CallResult] = []
     async with Sessions(QUICK) as sessions, anyio.create_task_group() as group:
         invoker = Invoker(sessions)
 

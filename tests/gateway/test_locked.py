@@ -11,7 +11,7 @@ import anyio
 import pytest
 from builders import ids
 
-from mcpg.bundle import assemble, bundle_of, write_bundle
+from mcpg.bundle import assemble, build_bundle, write_bundle
 from mcpg.errors import Code, InputError, NotFoundError, UsageError
 from mcpg.gateway import FaultCode, FileSource, Gateway, SyncGateway, ToolLock
 from mcpg.review.lock import ApprovedTools, approve, lock_text
@@ -171,7 +171,7 @@ async def test_a_lock_and_a_graph_together(shop: Shop) -> None:
     """The lock comes first: the graph is compared with what is left, and reports nothing twice."""
     shop.now({**REFUND, "description": POISON}, TRACK, WIRE)
     graph = shop.lock.with_name("graph.mdld")
-    write_bundle(graph, bundle_of(assemble(read_sources([str(shop.manifest)]))))
+    write_bundle(graph, build_bundle(assemble(read_sources([str(shop.manifest)]))))
     async with shop.held(graph=str(graph)) as gateway:
         assert (await gateway.describe("refund_order")).description == "Refund an order"
         assert codes(gateway) == [Code.TOOL_CHANGED, Code.TOOL_UNREVIEWED]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from loopback import Asked, Loopback
 
-    from mcpg.gateway import Invoked
+    from mcpg.gateway import CallResult
 
     Script = Callable[[Conversation], None]
 
@@ -88,7 +88,7 @@ class Trying:
                 assert not found.faults
             return server.asked[-1]
 
-    async def answered(self, *scripts: Script, **operation: Any) -> tuple[Invoked, Loopback]:
+    async def answered(self, *scripts: Script, **operation: Any) -> tuple[CallResult, Loopback]:
         """Call an operation of a server that answers by *scripts*."""
         with serving(*scripts) as server:
             async with self.gateway(document(**operation), server.url) as gateway:
@@ -694,7 +694,7 @@ def test_nothing_secret_is_shown() -> None:
 async def test_answers_become_results(trying: Trying) -> None:
     """JSON is structured, text is text, what is small and binary comes whole."""
 
-    async def of(content: Any, **headers: str) -> Invoked:
+    async def of(content: Any, **headers: str) -> CallResult:
         found, _ = await trying.answered(answer(content, **headers))
         assert found.is_success
         return found

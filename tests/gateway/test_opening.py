@@ -10,14 +10,14 @@ import pytest
 
 from mcpg.errors import Code, McpgError, NotFoundError, Severity, SourceError, UsageError
 from mcpg.gateway import FileSource, ServerSource, open_sources
-from mcpg.sources.client_config import HttpServer, Live, StdioServer
+from mcpg.sources.client_config import HttpServer, ServerAccess, StdioServer
 from mcpg.sources.registry import Addressing, SourceCollector
 
 if TYPE_CHECKING:
     from mcpg.gateway import Source
 
 MANIFEST = '{"tools": [{"name": "ping"}]}'
-LIVE = Live({"TOKEN": "marker-token-1234"}, {"X-Key": "${TOKEN}"})
+LIVE = ServerAccess({"TOKEN": "marker-token-1234"}, {"X-Key": "${TOKEN}"})
 
 
 @pytest.fixture

@@ -188,7 +188,7 @@ def test_a_file_of_another_kind_is_left_alone(tmp_path: Path, text: str) -> None
     recorder.record(call())
     recorder.close()
     (diagnostic,) = recorder.diagnostics
-    assert "holds something else than recorded calls" in diagnostic.message
+    assert "contains something else than recorded calls" in diagnostic.message
     assert (path.read_text(), path.stat().st_mode) == (text, mode)
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from mcpg.gateway import Fault, FaultCode, Invoked
+from mcpg.gateway import CallResult, Fault, FaultCode
 
 
 def test_a_fault_makes_a_failure() -> None:
     """An invocation succeeded when nothing speaks against it."""
-    assert Invoked("a").is_success
-    assert not Invoked("a", faults=(Fault(FaultCode.TIMED_OUT, "too long"),)).is_success
+    assert CallResult("a").is_success
+    assert not CallResult("a", faults=(Fault(FaultCode.TIMED_OUT, "too long"),)).is_success
 
 
 def test_texts_are_joined_and_other_content_is_left() -> None:
@@ -18,4 +18,4 @@ def test_texts_are_joined_and_other_content_is_left() -> None:
         {"type": "image", "data": "x"},
         {"type": "text", "text": "two"},
     )
-    assert Invoked("a", content=content).text == "one\ntwo"
+    assert CallResult("a", content=content).text == "one\ntwo"

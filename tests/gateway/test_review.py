@@ -14,19 +14,26 @@ import pytest
 from builders import ids
 from mcp import Client
 
-from mcpg.bundle import assemble, bundle_of, write_bundle
+from mcpg.bundle import assemble, build_bundle, write_bundle
 from mcpg.errors import Code, NotFoundError, UsageError
-from mcpg.gateway import FaultCode, FileGraph, FileSource, FunctionSource, Gateway, SyncGateway
+from mcpg.gateway import (
+    FaultCode,
+    FileSource,
+    FunctionSource,
+    Gateway,
+    ReviewedDocuments,
+    SyncGateway,
+)
 from mcpg.gateway.serve import EVERYDAY, INDEX_BUILD, META_TOOLS, Exposure, ServingOptions
 from mcpg.gateway.serve.server import GatewayServer
 from mcpg.sources import read_sources
-from mcpg.sources.client_config import Live
+from mcpg.sources.client_config import ServerAccess
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mcpg.errors import Diagnostic
-    from mcpg.gateway import GraphSource
+    from mcpg.gateway import DocumentSource
 
 pytestmark = pytest.mark.anyio
 
@@ -57,12 +64,12 @@ class Shop:
         """Make the bundle of the tools as they are, and of *others*."""
         paths = [str(self.config), *map(str, others)]
         with ThreadPoolExecutor(1) as threads:  # a thread without an event loop
-            batch = threads.submit(read_sources, paths, live=Live(os.environ)).result()
-        write_bundle(self.graph, bundle_of(assemble(batch)))
+            batch = threads.submit(read_sources, paths, live=ServerAccess(os.environ)).result()
+        write_bundle(self.graph, build_bundle(assemble(batch)))
 
     def gateway(self, on_change: Any = "warn", *more: Any) -> Gateway:
         """Return a gateway of the server that searches the bundle."""
-        graph = FileGraph(str(self.graph), on_change)
+        graph = ReviewedDocuments(str(self.graph), on_change)
         return Gateway([str(self.config), *more], graph=graph, reserved=META_TOOLS)
 
 
@@ -337,7 +344,7 @@ async def test_a_text_of_a_person_is_no_change_of_the_server(shop: Shop, tmp_pat
             assert (await gateway.describe("refund_order")).input_schema == SCHEMA
             assert of_review(gateway) == []
     again = tmp_path / "again.mdld"
-    write_bundle(again, bundle_of(assemble(read_sources([str(shop.graph)]))))
+    write_bundle(again, build_bundle(assemble(read_sources([str(shop.graph)]))))
     assert again.read_bytes() == shop.graph.read_bytes()
     shop.now({**REFUND, "description": POISON}, TRACK)
     async with shop.gateway() as gateway:
@@ -352,7 +359,7 @@ async def test_a_document_alone_reviews_no_definition(shop: Shop, tmp_path: Path
     hints = tmp_path / "a.hints.yaml"
     hints.write_text("tools:\n  refund_order: {aliases: [money back]}\n")
     for sources in ([document], [document, hints]):
-        write_bundle(shop.graph, bundle_of(assemble(read_sources([*map(str, sources)]))))
+        write_bundle(shop.graph, build_bundle(assemble(read_sources([*map(str, sources)]))))
         async with shop.gateway() as gateway:
             assert (await gateway.describe("refund_order")).input_schema == SCHEMA
             assert of_review(gateway) == []
@@ -405,7 +412,7 @@ async def test_tools_have_the_ids_of_the_bundle(shop: Shop) -> None:
 async def test_only_what_is_known_is_done_about_changes() -> None:
     """Another value than the three is a usage error that names them."""
     with pytest.raises(UsageError, match="warn, hide, accept"):
-        FileGraph("graph.mdld", "ignore")  # type: ignore[arg-type]
+        ReviewedDocuments("graph.mdld", "ignore")  # type: ignore[arg-type]
 
 
 def test_a_synchronous_gateway_takes_a_reviewed_graph(
@@ -413,12 +420,12 @@ def test_a_synchronous_gateway_takes_a_reviewed_graph(
 ) -> None:
     """Manifests are compared like servers."""
     source, path = manifest("shop", refund="Refund"), tmp_path / "graph.mdld"
-    write_bundle(path, bundle_of(assemble(read_sources([source.path]))))
+    write_bundle(path, build_bundle(assemble(read_sources([source.path]))))
     source = manifest("shop", refund="Refund it all", ship="Ship")
-    graphs: list[tuple[GraphSource, list[str]]] = [
-        (FileGraph(str(path)), ["Refund", "Ship"]),
-        (FileGraph(str(path), "hide"), []),
-        (FileGraph(str(path), "accept"), ["Refund it all", "Ship"]),
+    graphs: list[tuple[DocumentSource, list[str]]] = [
+        (ReviewedDocuments(str(path)), ["Refund", "Ship"]),
+        (ReviewedDocuments(str(path), "hide"), []),
+        (ReviewedDocuments(str(path), "accept"), ["Refund it all", "Ship"]),
     ]
     for graph, expected in graphs:
         with SyncGateway([source], graph=graph) as gateway:

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mcpg
-from mcpg.bundle import assemble, bundle_of, write_bundle
+from mcpg.bundle import assemble, build_bundle, write_bundle
 from mcpg.catalog.model import Hints, Tier, Tool, ToolExample
 from mcpg.errors import UsageError
 from mcpg.gateway import RouteWeights
@@ -351,7 +351,7 @@ def test_a_damaged_index_changes_no_routing(place: int, tmp_path: Path) -> None:
         for thing in ("invoice", "order", "parcel", "ticket", "letter", "contract")
     ]
     path = tmp_path / "graph.mdld"
-    write_bundle(path, bundle_of(assemble(SourceBatch(tools=tuple(tools)))))
+    write_bundle(path, build_bundle(assemble(SourceBatch(tools=tuple(tools)))))
     right = mcpg.load(path).route("void the invoice").to_dict()
     engine = mcpg.load(path)
     index = tmp_path / "graph.mdld.idx"

@@ -25,7 +25,7 @@ from mcpg.errors import UsageError
 from mcpg.gateway import sessions as gateway_sessions
 from mcpg.gateway.calls import CallError, FaultCode, Limits
 from mcpg.gateway.sessions import Sessions
-from mcpg.sources.client_config import HttpServer, Live, StdioServer
+from mcpg.sources.client_config import HttpServer, ServerAccess, StdioServer
 from mcpg.sources.live import query_servers, server_requests
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ TESTS = Path(__file__).parents[1]
 SERVERS = str(TESTS / "callservers.py")
 SDK = str(TESTS / "sdkserver.py")
 TOKEN = "marker-token-1234"
-QUICK = Live({"PATH": os.environ["PATH"]}, timeout=20)
+QUICK = ServerAccess({"PATH": os.environ["PATH"]}, timeout=20)
 PATIENT = 60
 """Seconds for a call that succeeds: a busy machine takes long to start a program."""
 
@@ -372,7 +372,7 @@ async def test_a_start_that_takes_too_long_is_a_diagnostic(
     serve: Callable[[str], StdioServer],
 ) -> None:
     """Asking for tools says why there are none, in the words of asking once."""
-    async with Sessions(Live(QUICK.environ, timeout=0.3)) as sessions:
+    async with Sessions(ServerAccess(QUICK.environ, timeout=0.3)) as sessions:
         (said,) = (await sessions.tools(serve("hangs"))).diagnostics
         assert (said.code, said.message) == ("source_load_failed", "no response within 0.3 s")
         (said,) = (await sessions.tools(serve("dies_listing"), 10)).diagnostics

@@ -12,7 +12,7 @@ from authserver import ACCESS, MACHINE, MACHINE_SECRET, Realm, authorising
 
 from mcpg.gateway.calls import CallError, FaultCode
 from mcpg.gateway.sessions import Sessions
-from mcpg.sources.client_config import HttpServer, Live, LoginOptions
+from mcpg.sources.client_config import HttpServer, LoginOptions, ServerAccess
 from mcpg.sources.live import log_in, log_out
 from mcpg.sources.server_entries import CLIENT_CREDENTIALS, OAuth
 
@@ -55,7 +55,7 @@ async def logged_in(server: HttpServer, folder: Path) -> None:
 async def test_calls_go_side_by_side(realm: Realm) -> None:
     """A call that takes long holds up no other, although both need one token."""
     server = machine(realm)
-    async with Sessions(Live(timeout=20)) as sessions, anyio.create_task_group() as group:
+    async with Sessions(ServerAccess(timeout=20)) as sessions, anyio.create_task_group() as group:
         for _ in range(2):
             group.start_soon(_met, sessions, server)
     assert realm.here == 2
@@ -69,7 +69,7 @@ async def _met(sessions: Sessions, server: HttpServer) -> None:
 async def test_tokens_that_end_under_way(realm: Realm) -> None:
     """When a token ends, calls at the same time fetch one new token and all succeed."""
     server = machine(realm)
-    async with Sessions(Live(timeout=20)) as sessions:
+    async with Sessions(ServerAccess(timeout=20)) as sessions:
         await sessions.call(server, "whoami", {}, timeout=10)
         before = len(realm.grants())
         realm.provider.access.clear()
@@ -82,7 +82,7 @@ async def test_tokens_that_end_under_way(realm: Realm) -> None:
 async def test_a_login_while_it_runs(realm: Realm, tmp_path: Path) -> None:
     """A server is entered as soon as somebody has logged in, and its token renewed in place."""
     server = HttpServer("mcp.json: guarded", "guarded", realm.url)
-    live = Live(timeout=20, tokens=str(tmp_path))
+    live = ServerAccess(timeout=20, tokens=str(tmp_path))
     async with Sessions(live) as sessions:
         (refused,) = (await sessions.tools(server)).diagnostics
         assert "run `mcpg login guarded mcp.json`" in refused.message
@@ -99,7 +99,7 @@ async def test_a_login_that_is_removed_under_way(realm: Realm, tmp_path: Path) -
     """A login that was removed is not made again by who was still using it."""
     server = HttpServer("mcp.json: guarded", "guarded", realm.url)
     await logged_in(server, tmp_path)
-    async with Sessions(Live(timeout=20, tokens=str(tmp_path))) as sessions:
+    async with Sessions(ServerAccess(timeout=20, tokens=str(tmp_path))) as sessions:
         await sessions.call(server, "whoami", {}, timeout=10)
         log_out(server, str(tmp_path))
         realm.provider.access.clear()
@@ -112,7 +112,7 @@ async def test_a_permission_that_is_granted_while_it_runs(realm: Realm, tmp_path
     """A missing permission is an authorization fault, until the login that grants it is used."""
     server = HttpServer("mcp.json: guarded", "guarded", realm.url)
     await logged_in(server, tmp_path)
-    async with Sessions(Live(timeout=20, tokens=str(tmp_path))) as sessions:
+    async with Sessions(ServerAccess(timeout=20, tokens=str(tmp_path))) as sessions:
         await sessions.call(server, "whoami", {}, timeout=10)
         lacking = {"WWW-Authenticate": 'Bearer error="insufficient_scope", scope="write"'}
         realm.instead["/mcp"] = (403, lacking, b"")
@@ -130,7 +130,7 @@ async def test_a_permission_that_is_granted_while_it_runs(realm: Realm, tmp_path
 async def test_two_gateways_take_turns(realm: Realm, tmp_path: Path) -> None:
     """Of two gateways with one login, one renews it and the other takes that."""
     one = HttpServer("mcp.json: one", "one", realm.url)
-    live = Live(timeout=20, tokens=str(tmp_path))
+    live = ServerAccess(timeout=20, tokens=str(tmp_path))
     await logged_in(one, tmp_path)
     async with Sessions(live) as first, Sessions(live) as second:
         for sessions in (first, second):

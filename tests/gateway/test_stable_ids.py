@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from mcp import Client
 
-from mcpg.bundle import assemble, bundle_of, write_bundle
+from mcpg.bundle import assemble, build_bundle, write_bundle
 from mcpg.gateway import FileSource, FunctionSource, Gateway
 from mcpg.gateway.serve import EVERYDAY, META_TOOLS, Exposure, ServingOptions
 from mcpg.gateway.serve.server import GatewayServer
@@ -75,7 +75,7 @@ async def test_ids_stay_when_the_index_of_a_bundle_is_opened_again(
 ) -> None:
     """A bundle alone is searched by its own index, unless its tools had other ids meanwhile."""
     path = tmp_path / "graph.mdld"
-    write_bundle(path, bundle_of(assemble(read_sources([manifest("docs", search="Find").path]))))
+    write_bundle(path, build_bundle(assemble(read_sources([manifest("docs", search="Find").path]))))
     bundle = FileSource("graph", str(path))
     async with Gateway([bundle]) as gateway:
         assert await listed(gateway) == {"search": "docs"}

@@ -168,7 +168,7 @@ def test_a_map_of_nothing_says_so(browser: Browser, tmp_path: Path) -> None:
     for number, page in enumerate((graph_page([]), framed_map([]))):
         (tmp_path / f"{number}.html").write_text(page, "utf-8")
         browser.open((tmp_path / f"{number}.html").as_uri())
-        assert "There are no tools to draw." in browser.run("return document.body.textContent")
+        assert "No tools to draw." in browser.run("return document.body.textContent")
         assert browser.count("#map-reach") == 0
         assert browser.complaints() == []
 

@@ -14,12 +14,12 @@ from builders import make_tool
 
 from mcpg.bundle import assemble
 from mcpg.graph import cache as graphs
+from mcpg.graph import terms as v
 from mcpg.graph.cache import CachedGraph, GraphCache
 from mcpg.graph.schema import GraphSchema, build_schema
 from mcpg.graph.search import GraphSearcher, GraphSearchRequest, Mode, SearchProfile
 from mcpg.graph.search.model import TextPredicate
 from mcpg.graph.sparql import SparqlEndpoint
-from mcpg.graph.terms import MCPG_TOOL, MCPG_TOOL_ID
 from mcpg.sources import SourceBatch
 
 if TYPE_CHECKING:
@@ -106,10 +106,10 @@ def test_a_search_by_a_profile_of_its_own_is_not_kept(
 ) -> None:
     """It reads other predicates than the tables that are kept have."""
     GraphSearcher(graph(tmp_path, documents))
-    names = SearchProfile((MCPG_TOOL,), (TextPredicate(MCPG_TOOL_ID, 1.0),))
+    names = SearchProfile((v.mcpg.Tool,), (TextPredicate(v.mcpg.toolId, 1.0),))
     found = GraphSearcher(graph(tmp_path, documents), profile=names)
     result = found.search(GraphSearchRequest("tool_7"))
-    assert {one.predicate for one in result.matches[0].evidence} == {MCPG_TOOL_ID}
+    assert {one.predicate for one in result.matches[0].evidence} == {v.mcpg.toolId}
 
 
 def test_what_there_is_to_notice_is_kept(

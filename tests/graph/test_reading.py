@@ -269,6 +269,28 @@ def test_a_broken_tool_does_not_keep_others_out() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("schema", "message"),
+    [
+        ('{"a":' * 900 + "1" + "}" * 900, "nested deeper than 100 levels"),
+        ('{"minimum": NaN}', "must be finite"),
+        ('{"minimum": 1e999}', "must be finite"),
+        ("{} {}", "is not a JSON object"),
+        ("", "is not a JSON object"),
+    ],
+)
+def test_a_schema_that_a_manifest_could_not_have_is_refused(schema: str, message: str) -> None:
+    """It would be written into a document that cannot be read, or ends the recursion."""
+    literal = json.dumps(schema)
+    text = f"{TOOL}; <urn:mcpg:vocab:inputSchema> {literal} . {TOOL.replace('urn:t', 'urn:u')} ."
+    found = with_graphs_read(SourceBatch(graphs=(RawFile(text, "a.ttl"),)))
+
+    assert [one.canonical_uri for one in found.documents] == ["urn:u"]
+    (noticed,) = found.diagnostics
+    assert (noticed.code, noticed.place) == (Code.DOCUMENT_INVALID, "a.ttl: urn:t")
+    assert message in noticed.message
+
+
 def test_an_example_may_have_any_number() -> None:
     """An IRI of an example that ends in thousands of digits is one without a number."""
     found = read_graph(f"{TOOL}; <urn:mcpg:vocab:example> <urn:t#example/{'9' * 5000}> .", "a.ttl")

@@ -4,15 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mcpg.graph import terms as v
 from mcpg.graph.schema import NODE, build_schema
-from mcpg.graph.terms import (
-    KB_MEMBER_OF,
-    MCPG_TOOL,
-    RDF_PREDICATE,
-    SCHEMA_NAME,
-    SKOS_CONCEPT,
-    XSD_STRING,
-)
 from mcpg.graph.triples import make_triples
 
 if TYPE_CHECKING:
@@ -26,8 +19,8 @@ def test_everything_is_counted(shop: dict[str, ToolDocument]) -> None:
 
     assert found.triples == len(list(make_triples(shop.values())))
     assert found.triples == sum(one.count for one in found.predicates)
-    assert classes[MCPG_TOOL].count == len(shop)
-    assert ":tools/" in classes[MCPG_TOOL].example
+    assert classes[v.mcpg.Tool].count == len(shop)
+    assert ":tools/" in classes[v.mcpg.Tool].example
     counts = [one.count for one in found.predicates]
     assert counts == sorted(counts, reverse=True)
 
@@ -36,11 +29,11 @@ def test_a_predicate_tells_what_stands_on_either_side(shop: dict[str, ToolDocume
     """Classes of subjects and objects, datatypes of values, and an example."""
     found = {one.iri: one for one in build_schema(shop.values()).predicates}
 
-    assert MCPG_TOOL in found[KB_MEMBER_OF].subjects
-    assert SKOS_CONCEPT in found[KB_MEMBER_OF].objects
-    assert found[SCHEMA_NAME].objects == (XSD_STRING,)
-    assert found[SCHEMA_NAME].example
-    assert found[RDF_PREDICATE].objects == (NODE,)
+    assert v.mcpg.Tool in found[v.kb.memberOf].subjects
+    assert v.skos.Concept in found[v.kb.memberOf].objects
+    assert found[v.schema.name].objects == (v.xsd.string,)
+    assert found[v.schema.name].example
+    assert found[v.rdf.predicate].objects == (NODE,)
 
 
 def test_no_document_makes_an_empty_description() -> None:

@@ -70,26 +70,26 @@ def stated() -> dict[str, dict[str, list[str | RdfLiteral]]]:
 def test_topics_things_and_authors_are_nodes() -> None:
     """A document is about topics, mentions things, and has authors; each says what it is."""
     said = stated()
-    assert said[NODE][v.SCHEMA_ABOUT] == [f"{THINGS}cache", f"{EX}gate"]
-    assert said[NODE][v.SCHEMA_MENTIONS] == [f"{THINGS}cache", f"{THINGS}mover"]
-    assert said[NODE][v.SCHEMA_AUTHOR] == [f"{THINGS}release-team"]
+    assert said[NODE][v.schema.about] == [f"{THINGS}cache", f"{EX}gate"]
+    assert said[NODE][v.schema.mentions] == [f"{THINGS}cache", f"{THINGS}mover"]
+    assert said[NODE][v.schema.author] == [f"{THINGS}release-team"]
     assert said[f"{EX}gate"] == {
-        v.RDF_TYPE: [v.SCHEMA_THING, v.SKOS_CONCEPT],
-        v.SKOS_PREF_LABEL: [RdfLiteral("Gate")],
-        v.SCHEMA_NAME: [RdfLiteral("Gate")],
-        v.SCHEMA_SAME_AS: ["https://example.com/gate"],
-        v.PROV_DERIVED_FROM: [NODE],
+        v.rdf.type: [v.schema.Thing, v.skos.Concept],
+        v.skos.prefLabel: [RdfLiteral("Gate")],
+        v.schema.name: [RdfLiteral("Gate")],
+        v.schema.sameAs: ["https://example.com/gate"],
+        v.prov.wasDerivedFrom: [NODE],
     }
-    assert said[f"{THINGS}mover"][v.RDF_TYPE] == [f"{EX}Step"]
+    assert said[f"{THINGS}mover"][v.rdf.type] == [f"{EX}Step"]
 
 
 def test_statements_are_triples() -> None:
     """Subjects and objects are documents, groups or things; links are not said twice."""
     said = stated()
     assert said[NODE][f"{EX}requires"] == ["urn:track"]
-    assert said[NODE][v.KB_NEXT_STEP] == ["urn:track"]
+    assert said[NODE][v.kb.nextStep] == ["urn:track"]
     assert said[f"{THINGS}cache"][f"{EX}partOf"] == [NODE]
-    assert said[f"{THINGS}reliability"][v.SCHEMA_MENTIONS] == [f"{THINGS}gate"]
+    assert said[f"{THINGS}reliability"][v.schema.mentions] == [f"{THINGS}gate"]
 
 
 @pytest.mark.parametrize("predicate", ["relatedTo", "kb:nextStep", "ex:needs"])
@@ -117,7 +117,7 @@ def test_every_statement_stands_and_means_what_links_mean(
     track = ToolDocument(make_tool("track"), "track.md", "urn:track")
     named = ToolDocument(make_tool("other", title="track"), "other.md", "urn:other")
     page = ToolDocument(make_tool("page"), "docs/lost.md", "urn:lost", is_page=True)
-    iri = {"relatedTo": v.KB_RELATED_TO, "kb:nextStep": v.KB_NEXT_STEP}.get(predicate, f"{EX}needs")
+    iri = {"relatedTo": v.kb.relatedTo, "kb:nextStep": v.kb.nextStep}.get(predicate, f"{EX}needs")
 
     assert ("urn:one", iri, node) in list(make_triples([one, track, named, page]))
 
@@ -160,34 +160,34 @@ def test_a_statement_that_is_no_link_is_none_after_it_was_json_ld() -> None:
 def test_an_author_may_add_types_and_properties() -> None:
     """Values have the datatype that is stated, else the one that YAML gives them."""
     own = stated()[NODE]
-    assert own[v.RDF_TYPE] == [
-        v.SCHEMA_ARTICLE,
-        v.KB_MARKDOWN_DOCUMENT,
-        v.MCPG_TOOL,
+    assert own[v.rdf.type] == [
+        v.schema.Article,
+        v.kb.MarkdownDocument,
+        v.mcpg.Tool,
         f"{v.SCHEMA}TechArticle",
         f"{EX}Runbook",
     ]
     assert own[f"{EX}level"] == [
-        RdfLiteral("2", v.XSD_INTEGER),
-        RdfLiteral("3", v.XSD_INTEGER),
-        RdfLiteral("x> .", v.XSD_BOOLEAN),
+        RdfLiteral("2", v.xsd.integer),
+        RdfLiteral("3", v.xsd.integer),
+        RdfLiteral("x> .", v.xsd.boolean),
     ]
     assert own[f"{EX}raw"] == [RdfLiteral("{")]
     assert own[f"{EX}motto"] == [
-        RdfLiteral("drei", v.RDF_LANG_STRING, "de"),
-        RdfLiteral("trois", v.RDF_LANG_STRING, "fr-ca"),
+        RdfLiteral("drei", v.rdf.langString, "de"),
+        RdfLiteral("trois", v.rdf.langString, "fr-ca"),
         RdfLiteral("x"),
     ]
     assert own[f"{EX}owner"] == [f"{EX}team"]
-    assert own[v.SCHEMA_DATE_PUBLISHED] == [RdfLiteral("2026-04-01", v.XSD_DATE)]
-    assert own[v.SCHEMA_DATE_MODIFIED] == [RdfLiteral("spring")]
-    assert own[v.KB_ENTRY_TYPE] == [RdfLiteral("tech_article")]
-    assert own[v.KB_SOURCE_PROJECT] == [RdfLiteral("shop")]
+    assert own[v.schema.datePublished] == [RdfLiteral("2026-04-01", v.xsd.date)]
+    assert own[v.schema.dateModified] == [RdfLiteral("spring")]
+    assert own[v.kb.entryType] == [RdfLiteral("tech_article")]
+    assert own[v.kb.sourceProject] == [RdfLiteral("shop")]
 
 
 def test_the_front_matter_is_kept_as_it_stands() -> None:
     """What an author wrote can be read back from the graph, whatever it means."""
-    (kept,) = stated()[NODE][v.MCPG_FRONT_MATTER]
+    (kept,) = stated()[NODE][v.mcpg.frontMatter]
     assert isinstance(kept, RdfLiteral)
     assert '"author":"Release team"' in kept.text
 

@@ -55,8 +55,8 @@ def test_everything_is_counted() -> None:
         EdgeStatistics("nextStep", 1, 1, 0.5),
     )
     assert found.dangling == 1
-    assert found.incoming == Spread(0, 1.0, 1.0, 2)
-    assert found.degree == Spread(0, 2.5, 2.0, 3)
+    assert found.degrees["incoming"] == Spread(0, 1.0, 1.0, 2)
+    assert found.degrees["total"] == Spread(0, 2.5, 2.0, 3)
     assert found.components == (3, 1)
     assert found.orphans == ("lone",)
     assert found.hubs == (Hub("a", 1, 2), Hub("b", 1, 2), Hub("c", 2, 0))
@@ -72,7 +72,7 @@ def test_a_link_to_itself_joins_nothing() -> None:
 def test_nothing_is_spread_over_nothing() -> None:
     """An empty graph has zeros and no parts."""
     found = compute_statistics({})
-    assert (found.degree, found.components, found.tools) == (Spread(), (), 0)
+    assert (found.degrees["total"], found.components, found.tools) == (Spread(), (), 0)
     assert found.kinds == (
         EdgeStatistics("related", 0, 0, 0.0),
         EdgeStatistics("nextStep", 0, 0, 0.0),

@@ -41,26 +41,26 @@ def test_what_a_tool_says(rich: ToolDocument) -> None:
     node = "https://shop.example/tools/track%20shipment"
     said = of(node, list(make_triples([rich])))
 
-    assert said[v.RDF_TYPE][:3] == [v.SCHEMA_ARTICLE, v.KB_MARKDOWN_DOCUMENT, v.MCPG_TOOL]
-    assert said[v.SCHEMA_NAME] == ["Track a shipment"]
-    assert said[v.SCHEMA_KEYWORDS] == ["zebra", "parcel", "orders"]
-    assert said[v.SCHEMA_ALTERNATE_NAME] == ["where is my parcel", "посилка"]
-    assert said[v.MCPG_READ_ONLY] == ["true"]
-    assert said[v.MCPG_DESTRUCTIVE] == ["false"]
-    assert said[v.MCPG_COST_TIER] == ["Low"]
-    assert said[v.MCPG_STATED_URI] == ["https://shop.example/tools/track shipment"]
-    assert said[v.PROV_DERIVED_FROM] == [node]
-    assert said[v.MCPG_HAS_PARAMETER] == [
+    assert said[v.rdf.type][:3] == [v.schema.Article, v.kb.MarkdownDocument, v.mcpg.Tool]
+    assert said[v.schema.name] == ["Track a shipment"]
+    assert said[v.schema.keywords] == ["zebra", "parcel", "orders"]
+    assert said[v.schema.alternateName] == ["where is my parcel", "посилка"]
+    assert said[v.mcpg.readOnly] == ["true"]
+    assert said[v.mcpg.destructive] == ["false"]
+    assert said[v.mcpg.costTier] == ["Low"]
+    assert said[v.mcpg.statedUri] == ["https://shop.example/tools/track shipment"]
+    assert said[v.prov.wasDerivedFrom] == [node]
+    assert said[v.mcpg.parameter] == [
         f"{node}#parameter/{name}"
         for name in ("shipment_id", "carrier", "options", "options%5B%5D.depth")
     ]
-    assert said[v.KB_MEMBER_OF] == [
+    assert said[v.kb.memberOf] == [
         "domain:shipment",
         "urn:mcpg:id/finance-team",
         "urn:mcpg:id/c-f1deb75f",
     ]
-    assert said[v.MCPG_STATED_GROUP] == ["domain:shipment", "Finance Team", "C++"]
-    assert said[v.KB_NEXT_STEP] == ["urn:x:next%20step"]
+    assert said[v.mcpg.statedGroup] == ["domain:shipment", "Finance Team", "C++"]
+    assert said[v.kb.nextStep] == ["urn:x:next%20step"]
 
 
 def test_what_a_parameter_says(rich: ToolDocument) -> None:
@@ -69,41 +69,41 @@ def test_what_a_parameter_says(rich: ToolDocument) -> None:
     node = "https://shop.example/tools/track%20shipment#parameter/"
 
     assert of(f"{node}shipment_id", triples) == {
-        v.RDF_TYPE: [v.MCPG_PARAMETER],
-        v.SCHEMA_NAME: ["shipment_id"],
-        v.SCHEMA_DESCRIPTION: ["Number of the shipment."],
-        v.MCPG_JSON_TYPE: ["string"],
-        v.SCHEMA_VALUE_REQUIRED: ["true"],
+        v.rdf.type: [v.mcpg.Parameter],
+        v.schema.name: ["shipment_id"],
+        v.schema.description: ["Number of the shipment."],
+        v.mcpg.jsonType: ["string"],
+        v.schema.valueRequired: ["true"],
     }
-    assert of(f"{node}carrier", triples)[v.MCPG_ALLOWED_VALUE] == ["dhl", "ups"]
-    assert of(f"{node}options%5B%5D.depth", triples)[v.SCHEMA_NAME] == ["options[].depth"]
+    assert of(f"{node}carrier", triples)[v.mcpg.allowedValue] == ["dhl", "ups"]
+    assert of(f"{node}options%5B%5D.depth", triples)[v.schema.name] == ["options[].depth"]
 
 
 def test_an_edge_is_a_statement_with_its_weight_and_reason(rich: ToolDocument) -> None:
     """What the .NET library has as an assertion carries confidence, reason and origin."""
     triples = list(make_triples([rich]))
     node = "https://shop.example/tools/track%20shipment"
-    statements = [of(part, triples) for part in of(node, triples)[v.MCPG_HAS_RELATION]]
+    statements = [of(part, triples) for part in of(node, triples)[v.mcpg.relation]]
 
     assert statements[0] == {
-        v.RDF_TYPE: [v.RDF_STATEMENT],
-        v.RDF_SUBJECT: [node],
-        v.RDF_PREDICATE: [v.KB_RELATED_TO],
-        v.RDF_OBJECT: ["urn:mcpg:tools/commerce/invoice_search/"],
-        v.KB_CONFIDENCE: ["0.25"],
-        v.MCPG_REASON: ["both \\ pay"],
-        v.MCPG_ORIGIN: ["authored"],
+        v.rdf.type: [v.rdf.Statement],
+        v.rdf.subject: [node],
+        v.rdf.predicate: [v.kb.relatedTo],
+        v.rdf.object: ["urn:mcpg:tools/commerce/invoice_search/"],
+        v.kb.confidence: ["0.25"],
+        v.mcpg.reason: ["both \\ pay"],
+        v.mcpg.origin: ["authored"],
     }
-    assert statements[1][v.MCPG_STATED_TARGET] == ["a tool nobody has"]
-    assert statements[2][v.KB_CONFIDENCE] == ["0.0000001"]
-    assert statements[2][v.MCPG_ORIGIN] == ["schema"]
+    assert statements[1][v.mcpg.statedTarget] == ["a tool nobody has"]
+    assert statements[2][v.kb.confidence] == ["0.0000001"]
+    assert statements[2][v.mcpg.origin] == ["schema"]
 
 
 def test_groups_and_sources_are_described_once(shop: dict[str, ToolDocument]) -> None:
     """What several tools share stands in the graph once, and no triple stands twice."""
     triples = list(make_triples(shop.values()))
-    schemes = [one for one in triples if one[1:] == (v.RDF_TYPE, v.SKOS_CONCEPT_SCHEME)]
-    sources = [one for one in triples if one[1:] == (v.RDF_TYPE, v.MCPG_SOURCE)]
+    schemes = [one for one in triples if one[1:] == (v.rdf.type, v.skos.ConceptScheme)]
+    sources = [one for one in triples if one[1:] == (v.rdf.type, v.mcpg.Source)]
 
     assert len(triples) == len(set(triples))
     assert len(schemes) == 1

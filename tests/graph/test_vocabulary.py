@@ -52,7 +52,7 @@ def ours(iris: set[str]) -> set[str]:
 def test_every_term_of_ours_is_declared_and_used(ontology: rdflib.Graph) -> None:
     """The ontology describes the terms that the code has, and no others."""
     declared = {str(one) for kind in KINDS for one in ontology.subjects(RDF.type, kind)}
-    named = {value for name, value in vars(v).items() if name.startswith("MCPG_")}
+    named = set(vars(v.mcpg).values())
 
     assert ours(declared) == ours(named)
 
@@ -80,7 +80,7 @@ def test_the_ontology_has_a_version_and_its_terms_know_it(ontology: rdflib.Graph
 
 def test_terms_of_the_net_library_are_described(ontology: rdflib.Graph) -> None:
     """What the graph uses of them has a label here."""
-    used = {value for name, value in vars(v).items() if name.startswith("KB_")}
+    used = set(vars(v.kb).values())
     assert {one for one in used if ontology.value(rdflib.URIRef(one), RDFS.label)} == used
 
 
@@ -111,7 +111,7 @@ def test_a_document_uses_every_term_as_declared(ontology: rdflib.Graph, rich: To
     file = CodeFile("src/tools.py", "python", "app", "main", 9, symbols, tuple(edges))
     page = replace(parse_document(write_page(file))[0], is_page=True)
     triples = list(make_triples([rich, page]))
-    classes = {one[::2] for one in triples if one[1] == v.RDF_TYPE}
+    classes = {one[::2] for one in triples if one[1] == v.rdf.type}
     for subject, predicate, value in triples:
         domain = ontology.value(rdflib.URIRef(predicate), RDFS.domain)
         if domain is not None:
@@ -130,7 +130,7 @@ def test_a_document_uses_every_term_as_declared(ontology: rdflib.Graph, rich: To
 def test_the_context_names_every_predicate_and_class(rich: ToolDocument) -> None:
     """In JSON no key of a generated document is an IRI."""
     for _, predicate, value in make_triples([replace(rich, further={})]):
-        if predicate == v.RDF_TYPE:
+        if predicate == v.rdf.type:
             assert value in class_names()
         else:
             term = terms()[predicate]
@@ -140,7 +140,7 @@ def test_the_context_names_every_predicate_and_class(rich: ToolDocument) -> None
 def test_the_context_has_the_prefixes() -> None:
     """JSON-LD abbreviates as every other format does."""
     assert {name: context()[name] for name in PREFIXES} == dict(PREFIXES)
-    assert expand_name("schema:name") == v.SCHEMA_NAME
+    assert expand_name("schema:name") == v.schema.name
     assert expand_name("domain:weather") == "domain:weather"
 
 

@@ -34,7 +34,7 @@ SHARED: list[tuple[str, Any]] = [
     *(("categories", given) for given in ("shop", 7, [None])),
     *(
         (name, given)
-        for name in ("include_disabled", "abstain", "normalize", "lexicon", "read_only")
+        for name in ("include_disabled", "abstain", "rewrite", "lexicon", "read_only")
         for given in ("yes", 1, None)
     ),
 ]
@@ -42,7 +42,7 @@ OWN: dict[str, list[tuple[str, Any]]] = {
     "search": SHARED,
     "explain": [*SHARED, ("tool", 42), ("tool", ["list"])],
     "plan": [
-        (name, given) for name, given in SHARED if name not in {"min_score", "abstain", "normalize"}
+        (name, given) for name, given in SHARED if name not in {"min_score", "abstain", "rewrite"}
     ],
     "route": [
         *((name, given) for name in ("max_categories", "max_tools") for given in NUMBERS),

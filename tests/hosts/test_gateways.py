@@ -16,7 +16,14 @@ import pytest
 
 from mcpg.engine import Engine
 from mcpg.errors import McpgError, NotFoundError, SourceError, UsageError
-from mcpg.gateway import FileSource, FunctionSource, Gateway, Live, SyncGateway, open_sources
+from mcpg.gateway import (
+    FileSource,
+    FunctionSource,
+    Gateway,
+    ServerAccess,
+    SyncGateway,
+    open_sources,
+)
 
 SERVER = Path(__file__).parents[1] / "sdkserver.py"
 TOOLS = '{"tools": [{"name": "ping", "description": "Check that a machine answers."}]}'
@@ -133,7 +140,7 @@ def test_paths_and_sources_stand_together(folder: Path) -> None:
 @pytest.mark.usefixtures("folder")
 def test_the_result_of_open_sources_is_given_to_a_gateway() -> None:
     """As the documentation has it."""
-    sources, diagnostics = open_sources(["mcp.json", "tools.json"], Live({}))
+    sources, diagnostics = open_sources(["mcp.json", "tools.json"], ServerAccess({}))
     gateway = Gateway(sources, diagnostics=diagnostics)
     assert [one.id for one in gateway.sources] == ["shop", "tools"]
 
@@ -176,7 +183,7 @@ def test_the_kinds_of_an_argument_are_named_as_hosts_import_them() -> None:
     graph: Any = 42
     with pytest.raises(UsageError) as caught:
         Gateway(graph=graph)
-    assert caught.value.remedy == "use GeneratedGraph or FileGraph or CustomGraph"
+    assert caught.value.remedy == "use GeneratedDocuments or ReviewedDocuments or CustomDocuments"
 
 
 @pytest.mark.usefixtures("folder")

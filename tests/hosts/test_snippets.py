@@ -17,7 +17,7 @@ BLOCK = re.compile(r"^```python\n(.*?)^```(?:\n\n```output\n(.*?)^```)?", re.MUL
 # What the programs of a page take from the reader.
 GIVEN = {
     "docs/explanation/related-words.md": "import mcpg\nengine = mcpg.load('graph.mdld')\n",
-    "docs/how-to/normalize.md": "def my_function(query: str) -> str:\n    return query\n",
+    "docs/how-to/rewrite.md": "def my_function(query: str) -> str:\n    return query\n",
     "docs/how-to/postgres.md": "dsn = 'postgresql://127.0.0.1:1/none'\n",
 }
 # Short examples have few types of their own, and know what they find.

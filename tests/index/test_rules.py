@@ -31,16 +31,19 @@ RULES = {
     *("catalog.model", "catalog.hints", "documents.facts", "documents.markdown"),
     *("documents.model", "relations.edges", "relations.provisions", "relations.vocabulary"),
 }
+DOCUMENTS = ("bundle", "documents", "relations")
+"""The folders that decide the documents of a bundle: with another rule for edges it is stale."""
 OTHERS = {"catalog.view", "caching.build_cache", "caching.build_pool", "errors"}
 OTHERS |= {"text.spelling", "text.json_values"}
 
 
 def checksum_rules() -> int:
-    """Return the checksum of the modules of rules, and of all tables of words."""
+    """Return the checksum of the modules of rules, of those of documents, and of all tables."""
     modules = [PACKAGE / f"{name.replace('.', '/')}.py" for name in RULES]
-    tables = [path for path in (PACKAGE / "text" / "data").rglob("*") if path.is_file()]
+    folders = (PACKAGE / name for name in ("text/data", *DOCUMENTS))
+    found = [path for folder in folders for path in folder.rglob("*") if path.is_file()]
     checksum = 0
-    for path in sorted((*modules, *tables)):
+    for path in sorted({*modules, *(path for path in found if path.suffix != ".pyc")}):
         text = re.sub(rb"(?m)^RULES = \d+$", b"", path.read_bytes().replace(b"\r\n", b"\n"))
         checksum = zlib.crc32(text, checksum)
     return checksum

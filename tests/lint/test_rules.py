@@ -45,7 +45,10 @@ FAULTS = {
     "D107": [tool("buyer_notify", f"<b>{GOOD}</b>")],
     "D108": [tool("buyer_notify", f"{GOOD} See https://shop.example/manual.")],
     "D109": [tool("buyer_notify", "Notify a buyer of articles", title="Notify a buyer: article")],
-    "P101": [with_schema(description="")],
+    "P101": [
+        with_schema(description=""),
+        {**with_schema(description=""), "description": "Args:\n    other: An article: its number."},
+    ],
     "P102": [
         tool(
             "buyer_notify",
@@ -85,10 +88,28 @@ SOUND = {
         tool(
             "picture_convert",
             "Convert a picture. Supports png, jpg, gif, webp, svg, bmp, tiff, heic, raw, ico, psd.",
-        )
+        ),
+        tool(
+            "diet_list",
+            "List all diets and what they adapt for. Includes: vegetarian, vegan, gluten-free,"
+            " dairy-free, nut-free, keto, low-carb, paleo, shellfish-free, kosher, halal.",
+        ),
     ],
     "D107": [tool("buyer_notify", "Notify buyers whose score is < 5 and > 3, or List<Buyer>.")],
-    "P101": [with_schema(description="", enum=[1, 2])],
+    "P101": [
+        with_schema(description="", enum=[1, 2]),
+        *(
+            {**with_schema(description=""), "description": f"{GOOD}\n\n{told}"}
+            for told in (
+                "Args:\n    article: Number of the article.\n    other: Another.",
+                "Args: article (int, optional): Number of the article.",
+                "Parameters\n----------\narticle : int\n    Number of the article.",
+                ":param article: Number of the article.",
+                "- `article` (integer): Number of the article.",
+                "* **article**: Number of the article.",
+            )
+        ),
+    ],
     "P102": [with_schema(type=["integer", "null"]), with_schema(type="string")],
     "N101": [tool("buyer_notify.v2", GOOD)],
     "N102": [tool("notify", GOOD)],
@@ -153,7 +174,7 @@ def test_confusable_tools_are_reported_with_words_that_separate(
     pair[0]["inputSchema"]["properties"]["trash"] = {"type": "boolean", "description": "Keep it."}
     (one,) = check({"shop.json": {"tools": [*sound(), *pair]}}, ["C101"]).findings
     assert {one.tool_id, one.others[0].tool_id} == {"file_remove", "disk_file"}
-    assert one.message.endswith("are hard to tell apart: all that differs is delete")
+    assert one.message.endswith("are hard to distinguish: all that differs is delete")
     opposites = [
         tool("alarm_enable", "Enable the alarm of a house."),
         tool("alarm_disable", "Disable the alarm of a house."),
@@ -207,6 +228,14 @@ def test_names_of_other_meaning_are_told_apart(
     """Words of one kind are no synonyms; a description may mark a word, and order tells."""
     report = check({"shop.json": {"tools": [*sound(), tool(*one), tool(*other)]}}, ["C105"])
     assert not report.findings
+
+
+def test_two_directions_are_told_apart_by_their_names(found: Callable[..., set[str]]) -> None:
+    """Names with one relation in two directions differ; other orders of words do not."""
+    tools = {"rgb_to_hsl": "Convert a color: RGB, HSL.", "hsl_to_rgb": "Convert a color: HSL, RGB."}
+    assert found(*(tool(*one) for one in tools.items()), select=["C"]) == set()
+    tools = {"color_convert": "Convert a color.", "convert_color": "Convert any color."}
+    assert found(*(tool(*one) for one in tools.items()), select=["C"]) != set()
 
 
 def test_names_are_counted_with_the_prefix_of_clients(check: Callable[..., Report]) -> None:

@@ -115,6 +115,16 @@ class TestRelated:
         reason = found.of("apple_zebra_one").related[0].reason
         assert reason == "shares 'zebra' and 'apple'"
 
+    def test_common_words_of_prose_relate_none(self) -> None:
+        """Descriptions with `etc` in common have nothing in common; a name with a word has."""
+        texts = {"ant": "Feed the ant, etc.", "bee": "Wake the bee, etc.", "cat": "Pet the cat."}
+        others = [make_tool(f"filler{number}x") for number in range(6)]
+        tools = [make_tool(name, description=text) for name, text in texts.items()]
+        found = related(*tools, *others)
+        assert found.of("ant").related == ()
+        named = related(make_tool("etc_ant"), make_tool("etc_bee"), *others)
+        assert named.of("etc_ant").related[0].reason == "shares 'etc'"
+
     @pytest.mark.parametrize(("mentions", "is_related"), [(1, True), (2, False)])
     def test_what_is_shared_by_chance_relates_none(self, mentions: int, is_related: bool) -> None:
         """A name that the descriptions of several tools of a small server mention relates none."""

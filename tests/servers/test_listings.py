@@ -10,7 +10,7 @@ import pytest
 from servers_catalogs import AGENT_CARD, ENTRY, OLD_SERVER, SERVER
 
 import mcpg
-from mcpg.bundle import assemble, bundle_of, encode_bundle
+from mcpg.bundle import assemble, build_bundle, encode_bundle
 from mcpg.errors import McpgError
 from mcpg.sources import read_sources
 from mcpg.sources.listings import ListedServer, read_listing_page
@@ -205,7 +205,7 @@ def test_a_bundle_holds_servers_as_a_folder_does(
     path = save("ard.json", {"entries": [ENTRY]})
     assembly = assemble(read_sources([path]))
     bundle = tmp_path / "graph.mdld"
-    bundle.write_bytes(encode_bundle(bundle_of(assembly)))
+    bundle.write_bytes(encode_bundle(build_bundle(assembly)))
     assert listed(str(bundle)) == listed(path)
 
 

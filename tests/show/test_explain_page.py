@@ -123,7 +123,7 @@ def test_words_that_came_to_nothing_are_told(explained: dict[str, Any]) -> None:
         )
     ]
     told = text_of(explain_page(explained | {"words": words, "normalizedQuery": "rewritten so"}))
-    assert "dropped: a function word" in told
+    assert "dropped: a stop word" in told
     assert "unknown: a word that no tool has" in told
     assert "a literal: number" in told
     assert "rewritten so" in told

@@ -9,8 +9,8 @@ from bounded import output_of
 from mcpg.errors import Code, Severity, SourceError
 from mcpg.sources.client_config import (
     HttpServer,
-    Live,
     Server,
+    ServerAccess,
     StdioServer,
     is_client_configuration,
     read_client_configuration,
@@ -134,7 +134,7 @@ def test_a_variable_is_secret_by_its_name(entry: dict[str, Any]) -> None:
 
 def test_headers_of_an_address_are_secret_by_their_variables() -> None:
     """The same holds for a server that is named by its address."""
-    live = Live({"API_KEY": "s3c/4"}, {"X-Setting": "is ${API_KEY}"})
+    live = ServerAccess({"API_KEY": "s3c/4"}, {"X-Setting": "is ${API_KEY}"})
     named = server_at("https://example.com/mcp", live).named_secrets
     assert redact("no s3c/4", (), named) == ("no ***", True)
 

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcpg.bundle import assemble, bundle_of, write_bundle
+from mcpg.bundle import assemble, build_bundle, write_bundle
 from mcpg.catalog.model import SourceDocument
 from mcpg.errors import Code, NotFoundError, Severity, SourceError, UsageError
 from mcpg.files import MAX_BYTES
 from mcpg.gateway import open_sources
 from mcpg.sources import RawFile, SourceBatch, read_sources
-from mcpg.sources.client_config import Live
+from mcpg.sources.client_config import ServerAccess
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -476,7 +476,7 @@ def test_tools_that_the_caller_holds(here: Path) -> None:
     batch = read_sources([function, "a.json", tool, {"tools": [find]}], source_id="mine")
     assert sorted(one.name for one in batch.tools) == ["drop", "find", "find", "find"]
     assert {one.source_id for one in batch.tools} == {"mine"}
-    assert write_bundle(here / "b.mdld", bundle_of(assemble(read_sources([find]))))
+    assert write_bundle(here / "b.mdld", build_bundle(assemble(read_sources([find]))))
 
 
 @pytest.mark.parametrize(
@@ -503,7 +503,7 @@ def test_sources_are_a_list(given: Any) -> None:
     with pytest.raises(UsageError, match=message):
         read_sources(given)
     with pytest.raises(UsageError, match=message):
-        open_sources(given, Live())
+        open_sources(given, ServerAccess())
 
 
 @pytest.mark.usefixtures("here")

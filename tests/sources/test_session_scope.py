@@ -9,7 +9,7 @@ import pytest
 
 from mcpg.cli.source_settings import open_entries, read_entries
 from mcpg.errors import SourceError
-from mcpg.sources.client_config import HttpServer, Live, StdioServer
+from mcpg.sources.client_config import HttpServer, ServerAccess, StdioServer
 from mcpg.sources.registry import STATEFUL_PACKAGES, SessionScope, decide_scope, open_sources
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def test_both_kinds_of_configuration_have_the_setting(tmp_path: Path) -> None:
     entry = {"command": "weather", "mcpg": {"sessions": "client", "trustHints": True}}
     config = tmp_path / "mcp.json"
     config.write_text(json.dumps({"mcpServers": {"w": entry, "v": {"command": "v"}}}))
-    sources, _ = open_sources([str(config)], Live())
+    sources, _ = open_sources([str(config)], ServerAccess())
     assert [one.server.sessions for one in sources] == ["client", None]  # type: ignore[union-attr]
     assert sources[0].server.trust_hints  # type: ignore[union-attr]
     given = [
@@ -103,7 +103,7 @@ def test_both_kinds_of_configuration_have_the_setting(tmp_path: Path) -> None:
         {"path": str(config), "sessions": "shared"},
     ]
     entries = read_entries(given, tmp_path / "mcpg.toml", SourceError)
-    opened, _ = open_entries(entries, Live())
+    opened, _ = open_entries(entries, ServerAccess())
     assert [one.server.sessions for one in opened] == ["shared", "client", "shared"]  # type: ignore[union-attr]
 
 
@@ -113,5 +113,5 @@ def test_another_value_is_an_error(tmp_path: Path, value: object) -> None:
     config = tmp_path / "mcp.json"
     entry = {"command": "weather", "mcpg": {"sessions": value}}
     config.write_text(json.dumps({"mcpServers": {"w": entry}}))
-    _, noticed = open_sources([str(config)], Live())
+    _, noticed = open_sources([str(config)], ServerAccess())
     assert "`mcpg.sessions` is not client or shared" in noticed[0].message

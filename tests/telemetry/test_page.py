@@ -10,7 +10,7 @@ import pytest
 from builders import make_tool
 
 import mcpg.telemetry
-from mcpg.bundle import assemble, bundle_of, write_bundle
+from mcpg.bundle import assemble, build_bundle, write_bundle
 from mcpg.search.observer import KINDS, OperationKind
 from mcpg.sources import SourceBatch
 
@@ -84,7 +84,7 @@ def test_an_observer_as_the_guide_shows_it_works(
     """The blocks of Python that load a bundle run as they stand."""
     monkeypatch.chdir(tmp_path)
     tools = (make_tool("parcel_track", description="Tell where a parcel is."),)
-    write_bundle(tmp_path / "graph.mdld", bundle_of(assemble(SourceBatch(tools=tools))))
+    write_bundle(tmp_path / "graph.mdld", build_bundle(assemble(SourceBatch(tools=tools))))
     blocks = re.findall(r"^```python\n(.*?)^```$", GUIDE, re.MULTILINE | re.DOTALL)
     loading = [block for block in blocks if "mcpg.load" in block]
     assert len(loading) == 2

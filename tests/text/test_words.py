@@ -128,6 +128,12 @@ def test_a_ligature_is_the_word_it_stands_for() -> None:
     assert join_words("\ufdfa") == join_words("صلى الله عليه وسلم")
 
 
+@pytest.mark.parametrize("sign", ["\u00ad", "\u2060"])
+def test_invisible_signs_do_not_cut_words(sign: str) -> None:
+    """Pages hyphenate words softly, and the hyphens are copied with the words."""
+    assert split_words(f"Ship{sign}ment sta{sign}tus{sign} {sign}") == ["shipment", "status"]
+
+
 @pytest.mark.parametrize("text", ["\u115f", "\u1160", "\u3164", "\u3164\u0301", "\u3164.\uffa0"])
 def test_blank_letters_are_no_words(text: str) -> None:
     """Nothing that shows nothing is a word, alone or beside others."""

@@ -6,7 +6,7 @@ from builders import make_tool
 from vectorial import HashProvider
 
 import mcpg
-from mcpg.bundle import assemble, bundle_of, write_bundle
+from mcpg.bundle import assemble, build_bundle, write_bundle
 from mcpg.index.file import cached_path
 from mcpg.sources import SourceBatch
 from mcpg.vectors.file import open_vectors
@@ -19,7 +19,7 @@ def test_what_a_search_made_is_found_by_the_next_process(tmp_path: Path) -> None
     """Vectors that a search had to make lie in the cache folder, and nothing beside the bundle."""
     tools = tuple(make_tool(f"tool_{number}", description=f"Does {number}.") for number in range(4))
     path, cache = tmp_path / "graph.mdld", str(tmp_path / "cache")
-    write_bundle(path, bundle_of(assemble(SourceBatch(tools=tools))))
+    write_bundle(path, build_bundle(assemble(SourceBatch(tools=tools))))
 
     for first in (True, False):
         provider = HashProvider()

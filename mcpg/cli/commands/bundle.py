@@ -17,7 +17,7 @@ from mcpg.bundle import (
     Assembly,
     Bundle,
     Encoding,
-    bundle_of,
+    build_bundle,
     encode_bundle,
     read_bundle,
     write_encoded,
@@ -29,7 +29,7 @@ from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.locks import LockGuard, change_json, is_locked, lock_path
 from mcpg.cli.open_bundle import BuildStamp, build_stamp, read_settings
 from mcpg.cli.options import OutputFormat
-from mcpg.cli.output import Output
+from mcpg.cli.output import STDOUT, Output
 from mcpg.cli.providers import ServiceFactory
 from mcpg.cli.settings import Settings
 from mcpg.cli.terminal import lines_kept
@@ -40,7 +40,7 @@ from mcpg.engine.loading import load
 from mcpg.errors import Diagnostic, InputError, NotFoundError, OutputError, UsageError
 from mcpg.index.file import SUFFIX as INDEX_SUFFIX
 from mcpg.index.file import content_key
-from mcpg.review.diff import diff_bundles, unified_text
+from mcpg.review.diff import diff_bundles, format_unified_diff
 from mcpg.search.observer import BuildFacts, GuardedObserver
 from mcpg.show.json import diagnostics_json
 from mcpg.text.json_values import JsonObject
@@ -60,7 +60,6 @@ mcpg bundle --locked                                    # refuse what mcpg.lock 
 my-server --list-tools | mcpg bundle - --source-id mine -o -
 mcpg bundle app.mdld -o dotnet.mdld --no-code-pages"""
 
-STDOUT = "-"
 _LOCK_CHANGES = "lockChanges"
 NO_CHANGES = {"written": False, "indexWritten": False}
 
@@ -86,7 +85,7 @@ MORE = "docs/tutorial.md"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BundleOptions:
-    """What is bundled, how, and where it goes."""
+    """Options of `mcpg bundle`."""
 
     sources: options.Sources = None
     target: Annotated[
@@ -237,10 +236,10 @@ class _Run:
             )
             if is_refused or (chosen.strict and build.is_rejected_by_strict(assembly, output)):
                 if chosen.form is OutputFormat.JSON and guard is not None:
-                    facts = self.list_facts(bundle_of(assembly).content_hash, assembly)
+                    facts = self.list_facts(build_bundle(assembly).content_hash, assembly)
                     output.json(self.make_report(facts, NO_CHANGES, assembly.diagnostics))
                 return ExitCode.FINDINGS
-            made = bundle_of(assembly)
+            made = build_bundle(assembly)
             if chosen.compares:
                 return self.compare(made, assembly)
             if file is None:
@@ -406,7 +405,7 @@ def _set_up_embedding(chosen: BundleOptions, target: str) -> EmbeddingSetup | No
         )
     if target == STDOUT:
         raise UsageError(
-            "vectors stand in a file beside the bundle, and standard output has none",
+            "vectors are in a file beside the bundle, and standard output has none",
             place="--embed",
             remedy="write the bundle to a file, or leave out --embed",
         )
@@ -431,9 +430,9 @@ def _find_differences(made: Bundle, path: Path) -> tuple[list[str], str]:
     try:
         present = read_bundle(path)
     except NotFoundError:
-        return ["there is no such file"], unified_text(Bundle(), made)
+        return ["no such file"], format_unified_diff(Bundle(), made)
     except InputError as fault:
-        return [fault.message], unified_text(Bundle(), made)
+        return [fault.message], format_unified_diff(Bundle(), made)
     if path.read_bytes() == encode_bundle(made):
         return [], ""
     diff = diff_bundles(present, made)
@@ -443,7 +442,7 @@ def _find_differences(made: Bundle, path: Path) -> tuple[list[str], str]:
         *(f"~ {one.name}: {', '.join(field.name for field in one.fields)}" for one in diff.changed),
         *(f"~ extension: {name}" for name in diff.extension),
     ]
-    return lines or [_explain_bytes(present)], unified_text(present, made)
+    return lines or [_explain_bytes(present)], format_unified_diff(present, made)
 
 
 def _explain_bytes(present: Bundle) -> str:

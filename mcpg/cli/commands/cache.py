@@ -227,7 +227,7 @@ def run(
         listing = RecordListing(records, ("kind", "path", "bytes"), "path", table)
         write_listing(listing, form, output)
         if not chosen:
-            output.note("there are no caches")
+            output.note("no caches")
     size = shown_size(sum(one.size for one in chosen))
     files = f"{format_count(len(chosen), 'file')}, {size}"
     if is_clearing and (yes or confirm(f"Remove {files}?", "clear", "add --yes to remove")):

@@ -58,7 +58,7 @@ _FEWER = (50, 20, 10, 5, 3, 1)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiffOptions:
-    """What is compared, and how the report is written."""
+    """Options of `mcpg diff`."""
 
     before: Annotated[
         str | None,

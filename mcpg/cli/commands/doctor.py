@@ -30,6 +30,7 @@ from mcpg.cli.open_bundle import read_settings
 from mcpg.cli.options import option
 from mcpg.cli.output import Output
 from mcpg.cli.providers import ServiceFactory
+from mcpg.cli.query import refuse
 from mcpg.cli.render import RecordListing, write_listing
 from mcpg.cli.settings import Settings
 from mcpg.cli.source_settings import ConfiguredSource, ServerOptions, open_entry
@@ -39,7 +40,7 @@ from mcpg.plugins.hooks import DoctorCheck
 from mcpg.plugins.registry import load_reference, own_items, package_plugins
 from mcpg.show.blocks import CodeSpan, Column, Inline, Styled, Table
 from mcpg.sources import read_sources
-from mcpg.sources.client_config import DEFAULT_TIMEOUT, Live, StdioServer
+from mcpg.sources.client_config import DEFAULT_TIMEOUT, ServerAccess, StdioServer
 from mcpg.sources.live import query_each
 from mcpg.sources.model import ServerListing, SourceBatch
 from mcpg.sources.read import MODULE, REGISTERED, find_kind
@@ -48,6 +49,7 @@ from mcpg.values import format_count, to_json
 
 EXAMPLES = """\
 mcpg doctor
+mcpg doctor ~/.cursor/mcp.json        # these servers, not those of mcpg.toml
 mcpg doctor --strategy auto --embed-with local:multilingual
 mcpg doctor --format json | jq '.checks[] | select(.status == "failed")'"""
 MORE = "docs/how-to/live-servers.md"
@@ -55,7 +57,7 @@ MORE = "docs/how-to/live-servers.md"
 _STYLES = {Status.OK: "green", Status.NOTE: "yellow", Status.OFF: "dim", Status.FAILED: "red"}
 _TRIALS: dict[str, Callable[[Settings, ServiceFactory], Check] | None] = {
     "embeddings": trials.check_provider,
-    "normalization": trials.check_normalizer,
+    "query rewriting": trials.check_rewriter,
     "postgres": None,
     "store": trials.check_store,
     "search cache": trials.check_cache,
@@ -65,7 +67,7 @@ _TRIALS: dict[str, Callable[[Settings, ServiceFactory], Check] | None] = {
 
 
 _LONGEST_NAME = 80
-_RAISE = "raise its 'timeout', or run it yourself to see whether it responds"
+_LATE = "run it yourself to see whether it responds"
 _PROGRAM = (
     "run its command yourself: what it writes to standard error may be secret, and is not shown"
 )
@@ -76,13 +78,14 @@ _SKIPPED = "they are not started: --no-sources"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DoctorOptions:
-    """What is checked."""
+    """Options of `mcpg doctor`."""
 
+    sources: options.Sources = None
     bundle: options.BundlePaths = None
     strategy: options.StrategyName = None
     embed_with: options.EmbedWith = None
-    normalize: options.Normalize = None
-    no_sources: Annotated[bool, option("--no-sources", "Skip the sources in mcpg.toml.")] = False
+    rewrite: options.Rewrite = None
+    no_sources: Annotated[bool, option("--no-sources", "Skip the sources.")] = False
     form: options.ListFormat = "text"
 
 
@@ -91,14 +94,16 @@ def run(output: Output, chosen: DoctorOptions) -> int:
 
     Starts or reaches servers and lists their tools. Exits 1 if a part does not work.
     """
+    refuse({"--no-sources": chosen.sources and chosen.no_sources}, "skips SOURCE", "remove {flag}")
     settings = read_settings(
         bundle=chosen.bundle,
         strategy=chosen.strategy,
         embed_with=chosen.embed_with,
-        normalize=chosen.normalize,
+        rewrite=chosen.rewrite,
     )
     with output.progress("checking"):
-        checks = list(examine(settings, starts_sources=not chosen.no_sources))
+        starts = not chosen.no_sources
+        checks = list(examine(settings, chosen.sources or (), starts_sources=starts))
     is_healthy = all(check.status is not Status.FAILED for check in checks)
     records = [to_json(check) for check in checks]
     if chosen.form == "json":
@@ -117,8 +122,12 @@ def run(output: Output, chosen: DoctorOptions) -> int:
     return ExitCode.DONE if is_healthy else ExitCode.FINDINGS
 
 
-def examine(settings: Settings, *, starts_sources: bool = True) -> Iterator[Check]:
+def examine(
+    settings: Settings, named: Sequence[str] = (), *, starts_sources: bool = True
+) -> Iterator[Check]:
     """Check every part that *settings* configure; sources at the same time as other parts.
+
+    The *named* sources replace those of the settings.
 
     Invalid settings end it, because they no longer name the parts.
     """
@@ -138,7 +147,7 @@ def examine(settings: Settings, *, starts_sources: bool = True) -> Iterator[Chec
 
     # A daemon does not keep an interrupted run alive; servers are ended in the main thread.
     Thread(target=check_parts, daemon=True).start()
-    sources = [*_check_sources(settings, starts=starts_sources)]
+    sources = [*_check_sources(settings, named, starts=starts_sources)]
     yield from parts.result()
     yield from sources
 
@@ -164,27 +173,20 @@ def _check_parts(settings: Settings) -> Iterator[Check]:
         )
 
 
-def _check_sources(settings: Settings, *, starts: bool) -> Iterator[Check]:
+def _check_sources(settings: Settings, named: Sequence[str], *, starts: bool) -> Iterator[Check]:
     """Open every source and list its tools, servers side by side, if it *starts* them at all."""
-    entries = settings.sources() or ()
+    entries = named or settings.sources() or ()
     if not (entries and starts):
         skipped = f"{format_count(len(entries), 'source')}: {_SKIPPED}"
         yield Check(SOURCES, Status.OFF, skipped if entries else "no configuration file names any")
         return
-    live = ServerOptions(()).live()
+    live = ServerOptions(named).live()
     opened = _open_all(entries, live)
-    servers = [one for entry in opened for one in entry.sources if isinstance(one, ServerSource)]
-    addresses, timeouts = [one.server for one in servers], [one.timeout for one in servers]
-    replies: Mapping[str, ServerListing] | McpgError
-    try:
-        found = query_each(addresses, live, timeouts=timeouts)
-        replies = {one.id: reply for one, reply in zip(servers, found, strict=True)}
-    except McpgError as fault:
-        replies = fault
+    replies = _query_opened(opened, live)
     batches: list[SourceBatch] = []
     for opening in opened:
         if opening.fault is not None:
-            yield failure(_name_check(opening.entry.name), opening.fault)
+            yield failure(_name_check(opening.name), opening.fault)
         for item in opening.diagnostics:  # it is off, or cannot be used as it is configured
             name = _name_check(str(item.place).rpartition(": ")[2])
             status = Status.FAILED if item.severity == Severity.ERROR else Status.OFF
@@ -196,26 +198,45 @@ def _check_sources(settings: Settings, *, starts: bool) -> Iterator[Check]:
                 yield _check_server(source, replies, batches)
     if len(batches) > 1:
         yield run_check(SOURCES, partial(_check_together, batches))
+    if named:  # the reviewed files are about all sources
+        return
     yield from check_review(settings, [tool for batch in batches for tool in batch.tools])
     yield from check_lock(settings, batches)
 
 
+def _query_opened(
+    opened: Iterable[_OpenedEntry], live: ServerAccess
+) -> Mapping[str, ServerListing] | McpgError:
+    """Return the replies of all servers by the ids of their sources, or why there are none."""
+    servers = [one for entry in opened for one in entry.sources if isinstance(one, ServerSource)]
+    addresses, timeouts = [one.server for one in servers], [one.timeout for one in servers]
+    try:
+        found = query_each(addresses, live, timeouts=timeouts)
+    except McpgError as fault:
+        return fault
+    return {one.id: reply for one, reply in zip(servers, found, strict=True)}
+
+
 @dataclass(slots=True)
 class _OpenedEntry:
-    """An entry, and its sources: one for each server of a client configuration."""
+    """An entry or a named source: one for each server of a client configuration."""
 
-    entry: ConfiguredSource
+    name: str
     sources: tuple[Source, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
     fault: McpgError | None = None
 
 
-def _open_all(entries: Sequence[ConfiguredSource], live: Live) -> list[_OpenedEntry]:
+def _open_all(entries: Sequence[ConfiguredSource | str], live: ServerAccess) -> list[_OpenedEntry]:
     opening, opened, ends = SourceCollector(live), [], [0]
     for entry in entries:
-        one, before = _OpenedEntry(entry), len(opening.diagnostics)
+        name = entry if isinstance(entry, str) else entry.name
+        one, before = _OpenedEntry(name), len(opening.diagnostics)
         try:
-            open_entry(entry, opening, live)
+            if isinstance(entry, str):
+                opening.add_named(entry)
+            else:
+                open_entry(entry, opening, live)
         except McpgError as fault:
             one.fault = fault
         one.diagnostics = opening.diagnostics[before:]
@@ -261,7 +282,7 @@ def _check_server(
     if not reply.has_answered:
         message = reply.batch.diagnostics[0].message
         is_late = reply.seconds >= (source.timeout or DEFAULT_TIMEOUT)
-        remedy = _RAISE if is_late else _PROGRAM if is_program else _ADDRESS
+        remedy = _LATE if is_late else _PROGRAM if is_program else _ADDRESS
         return Check(name, Status.FAILED, message, remedy, {"kind": kind, "durationMs": took})
     batches.append(reply.batch)
     count, found = _assemble(reply.batch)

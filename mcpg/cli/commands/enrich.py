@@ -58,7 +58,7 @@ _PER_PRICE = 1_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnrichOptions:
-    """For which tools texts are written, by whom, and where they go."""
+    """Options of `mcpg enrich`."""
 
     sources: options.Sources = None
     target: Annotated[
@@ -67,7 +67,7 @@ class EnrichOptions:
     ] = None
     model: Annotated[
         str | None,
-        option("--model", "The chat model. [default: enrich.model or normalization.model]", "NAME"),
+        option("--model", "The chat model. [default: enrich.model or rewrite.model]", "NAME"),
     ] = None
     language: Annotated[
         list[str] | None,
@@ -140,7 +140,7 @@ def run(output: Output, chosen: EnrichOptions) -> int:
     named = [one for one in chosen.sources or () if not is_generated_name(Path(one).name)]
     if chosen.sources and not named:
         message = "only files of generated texts are named, and no tools"
-        raise UsageError(message, place="SOURCE", remedy="name the sources of the tools as well")
+        raise UsageError(message, place="SOURCE", remedy="also name the sources of the tools")
     if chosen.answers == _STDIN in named:
         message = "standard input takes one of the sources and the answers"
         raise UsageError(message, place="--answers", remedy="name a file")
@@ -175,6 +175,9 @@ def _read(chosen: EnrichOptions, settings: Settings, output: Output) -> _Session
         message = "no tool could be read from the sources"
         raise SourceError(message, remedy="fix the issues above")
     excluded = _list_setting(settings, "enrich.exclude")
+    for pattern in excluded:
+        if not assembly.catalog.matching(pattern):
+            output.note(f"no tool matches {one_line(pattern)!r}, which is excluded")
     plan = make_plan(assembly.catalog, files, PROMPT, excluded)
     if not chosen.review:
         # If a file or a server names the tools, their texts are beside the sources.
@@ -250,7 +253,7 @@ class _Session:
         found = {text: find_texts(self.plan, text) for text in texts}
         for text, entries in found.items():
             if not entries:
-                message = f"there is no generated text {text[:80]!r}"
+                message = f"unknown generated text {text[:80]!r}"
                 raise NotFoundError(message, place=place, remedy="see --review for texts")
             if promotes and len(entries) > 1:
                 keys = ", ".join(entry.key for entry, _ in entries[:4])
@@ -356,7 +359,7 @@ class _Session:
             self.note_states()
         folders = [path for path in map(Path, self.paths) if path.is_dir()]
         if not all(any(is_below(str(one), folder) for folder in folders) for one in writing.files):
-            self.output.note("name the files as sources as well when you build a bundle")
+            self.output.note("also name the files as sources when you build a bundle")
 
     def note_states(self) -> None:
         """Count the tools of each status."""

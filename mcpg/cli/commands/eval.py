@@ -12,14 +12,14 @@ from mcpg.cli import options
 from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.open_bundle import load_judgements, open_engine, read_settings
 from mcpg.cli.options import argument, option
-from mcpg.cli.output import Color, Output, check_place, check_replaceable, write_report
+from mcpg.cli.output import STDOUT, Color, Output, check_place, check_replaceable, write_report
 from mcpg.cli.providers import ServiceFactory
 from mcpg.cli.query import find_fusion, find_strategy, uses_lexicon
 from mcpg.cli.render import RecordListing, listing_text, markdown
 from mcpg.cli.render import text as text_of
 from mcpg.cli.settings import Settings
 from mcpg.cli.terminal import json_safe
-from mcpg.errors import Code, Severity, UsageError
+from mcpg.errors import Code, InputError, Severity, UsageError
 from mcpg.evaluation.report import (
     LATENCY,
     MAX,
@@ -53,13 +53,12 @@ mcpg eval queries.jsonl --format markdown >> "$GITHUB_STEP_SUMMARY\""""
 
 MORE = "docs/how-to/evaluate.md"
 
-STDOUT = "-"
 _MARKS = (f'{{\n  "schema": "{SCHEMA}"'.encode(), b"## mcpg eval", b"evaluated: ")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvalOptions:
-    """What is measured, against which thresholds, and how the report is written."""
+    """Options of `mcpg eval`."""
 
     named: Annotated[
         str | None,
@@ -73,7 +72,7 @@ class EvalOptions:
     fusion: options.Fusion = None
     embed_with: options.EmbedWith = None
     candidates: options.CandidateSource = None
-    normalize: options.Normalize = None
+    rewrite: options.Rewrite = None
     lexicon: options.Lexicon = None
     limit: Annotated[
         int,
@@ -131,9 +130,7 @@ def run(output: Output, chosen: EvalOptions) -> int:
     """
     if chosen.drop and chosen.baseline is None:
         remedy = "name an earlier report with --baseline"
-        raise UsageError(
-            "there is no earlier report to compare with", place="--max-drop", remedy=remedy
-        )
+        raise UsageError("no earlier report to compare with", place="--max-drop", remedy=remedy)
     given = ((MIN, chosen.minimum), (MAX, chosen.maximum), (MAX_DROP, chosen.drop))
     bounds = tuple(
         bound for kind, texts in given for text in texts or () for bound in parse_bounds(kind, text)
@@ -144,7 +141,7 @@ def run(output: Output, chosen: EvalOptions) -> int:
         fusion=chosen.fusion,
         embed_with=chosen.embed_with,
         candidates=chosen.candidates,
-        normalize=chosen.normalize,
+        rewrite=chosen.rewrite,
         lexicon=chosen.lexicon,
     )
     _check_targets(chosen)
@@ -172,6 +169,8 @@ def _measure(
     fusion = find_fusion(settings, strategy)
     is_timed = chosen.timings or any(bound.metric in LATENCY for bound in bounds)
     engine = open_engine(settings, output, is_cached=not is_timed)
+    if not len(engine.index):
+        raise InputError("there is no tool to search", remedy="name other sources with --bundle")
     with output.progress("searching"):
         report = evaluate(
             engine,
@@ -179,7 +178,7 @@ def _measure(
             limit=chosen.limit,
             strategy=strategy,
             fusion=fusion,
-            normalize=ServiceFactory(settings).is_normalizing,
+            rewrite=ServiceFactory(settings).is_rewriting,
             lexicon=uses_lexicon(settings),
             include_disabled=chosen.include_disabled,
         )
@@ -204,7 +203,7 @@ def _check_targets(chosen: EvalOptions) -> None:
             and _is_one_file(chosen.baseline, str(path))
         ):
             raise UsageError(
-                "the baseline cannot be replaced by what is compared with it: the next run would"
+                "the baseline cannot be replaced by the new report: the next run would"
                 " find no drop",
                 place=name,
                 remedy="name another file",

@@ -74,14 +74,14 @@ def run(
         return answer_search_for(kind, asked | {"form": form}, output, given, explains=True)
     question, shown = Question.of(asked), DisplayOptions(form, html, shows_times=shows_times)
     if (routes or compare or tool is not None) and form in LIST_FORMS:
-        message = f"{form} is for the matches of a search alone"
+        message = f"{form} is only for the matches of a search"
         raise UsageError(message, place="--format", remedy="use text, json or markdown")
     if routes or prefer is not None:
         from mcpg.cli.commands.route import add_routing  # noqa: PLC0415 - few are of categories
 
         others: dict[str, object] = {"--tool": tool, "--queries": queries, "--compare": compare}
         others |= {"--html": html, "--abstain": question.abstain, "--prefer": prefer and not routes}
-        refuse(others, "it says nothing about routing", "leave {flag} out, or --route")
+        refuse(others, "it does not explain routing", "leave {flag} out, or --route")
         add = partial(add_routing, prefer=prefer, is_whole=shown.is_whole(output))
         return answer_explain(question, shown, output, add)
     if compare:
@@ -92,7 +92,7 @@ def run(
     if tool is None and queries is None:
         return answer_explain(question, shown, output)
     if tool is None:
-        message = "there is no change to try on judged queries"
+        message = "no change to try on judged queries"
         raise UsageError(message, place="--queries", remedy="name a tool with --tool")
     return answer_tool(question, tool, queries, shown, output)
 

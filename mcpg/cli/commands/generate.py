@@ -19,7 +19,7 @@ from mcpg.cli.open_bundle import read_settings
 from mcpg.cli.options import OutputFormat, option
 from mcpg.cli.output import Output
 from mcpg.cli.terminal import lines_kept
-from mcpg.review.diff import unified_text
+from mcpg.review.diff import format_unified_diff
 from mcpg.show.json import diagnostics_json
 from mcpg.text.json_values import JsonObject, JsonValue
 from mcpg.values import format_count
@@ -34,7 +34,7 @@ MORE = "docs/how-to/author.md"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GenerateOptions:
-    """What is written of which sources, and where."""
+    """Options of `mcpg generate`."""
 
     sources: options.Sources = None
     target: Annotated[str, option("--output -o", "The folder for the documents.", "DIR")]
@@ -103,7 +103,7 @@ def _compare(plan: FolderPlan, assembly: Assembly, chosen: GenerateOptions, outp
             old.append(SourceDocument(path, text))
         written = (*plan.create, *plan.update, *plan.conflicts)
         new = tuple(SourceDocument(path, plan.documents[path]) for path in written)
-        changes = unified_text(Bundle(tuple(old)), Bundle(new), are_folders=True)
+        changes = format_unified_diff(Bundle(tuple(old)), Bundle(new), are_folders=True)
         output.text(lines_kept(changes).rstrip("\n"))
     return build.report_freshness(str(plan.root), reasons, build.summary(assembly), output)
 

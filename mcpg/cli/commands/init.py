@@ -24,7 +24,7 @@ from mcpg.cli.query import Question, answer_search, exit_code, refuse
 from mcpg.cli.settings import CONFIG_FILE, DEFAULT_BUNDLE
 from mcpg.cli.terminal import one_line
 from mcpg.errors import NotFoundError, OutputError, SourceError, UsageError
-from mcpg.files import atomic_write, exists
+from mcpg.files import atomic_write, exists, is_file, is_folder
 from mcpg.show.json import result_json
 from mcpg.sources.client_entries import make_client_entry, write_entry
 from mcpg.sources.clients import (
@@ -51,14 +51,14 @@ mcpg init --add io.github.acme/weather --client ~/.cursor/mcp.json"""
 
 SCHEMA = "mcpg/init/1"
 SKILL = "skill"
-"""The kind of items that is shown if there are no tools."""
+"""The kind of items that is shown for a catalog without tools."""
 
 MORE = "docs/tutorial.md"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InitOptions:
-    """Which configurations are used, and what is searched."""
+    """Options of `mcpg init`."""
 
     query: Annotated[
         list[str] | None,
@@ -91,7 +91,7 @@ class InitOptions:
         ),
     ] = False
     dry_run: Annotated[
-        bool, option("--dry-run", "Report what is found; write and start nothing.")
+        bool, option("--dry-run", "Report the sources found; write and start nothing.")
     ] = False
     force: Annotated[bool, option("--force", f"Replace {CONFIG_FILE} and {DEFAULT_BUNDLE}.")] = (
         False
@@ -162,7 +162,7 @@ def _bundle_and_search(found: _FoundSources, chosen: InitOptions, output: Output
         output.json(found.make_report((CONFIG_FILE, DEFAULT_BUNDLE), members))
         return exit_code(result)
     code = answer_search(Question(settings, words), "text", output)
-    asked = json.dumps(" ".join(words), ensure_ascii=False) if words else '"what you want to do"'
+    asked = json.dumps(" ".join(words), ensure_ascii=False) if words else '"your task"'
     output.note(f"next: mcpg search {asked}, mcpg explain {asked}, or mcpg bundle to refresh")
     return code
 
@@ -249,14 +249,16 @@ def _find_clients(named: Sequence[str] | None, output: Output) -> tuple[FoundCli
         files = tuple(map(named_client, named))
         for file in files:
             if not exists(file.path):
-                raise NotFoundError(
-                    "there is no such file", place=file.shown, remedy="check the path"
-                )
+                raise NotFoundError("no such file", place=file.shown, remedy="check the path")
+            if not (is_file(file.path) or is_folder(file.path)):
+                message = f"is not a regular file, and {CONFIG_FILE} would name it for later runs"
+                raise SourceError(message, place=file.shown, remedy="save it as a file")
     else:
         files = client_files(os.getcwd(), home, sys.platform, os.environ)  # noqa: PTH109 - a text
         for file in files:
             output.detail(f"looking for {file.client}: {file.shown}")
-    found, broken = find_clients(files, os.environ, can_ask=find_asker() is not None)
+    can_ask = find_asker() is not None
+    found, broken = find_clients(files, os.environ, can_ask=can_ask, are_named=bool(named))
     output.diagnostics(broken)
     return found
 

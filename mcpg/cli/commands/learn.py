@@ -63,7 +63,7 @@ MORE = "docs/how-to/learn.md"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LearnOptions:
-    """What is learned and forgotten."""
+    """Options of `mcpg learn`."""
 
     traces: Annotated[
         list[str] | None,
@@ -78,7 +78,7 @@ class LearnOptions:
         str | None,
         option("--output -o", f"The file to add to. [default: {DEFAULT_OUTPUT}]", "FILE"),
     ] = None
-    reset: Annotated[bool, option("--reset", "Replace what was learned before.")] = False
+    reset: Annotated[bool, option("--reset", "Replace the learned relations.")] = False
     forget: Annotated[
         list[str] | None,
         option("--forget", "Remove everything about this tool id. Repeatable.", "TOOL"),
@@ -139,7 +139,7 @@ def _learn(chosen: LearnOptions, target: str, day: str, settings: Settings, outp
     except NotFoundError:
         if settings.find("bundle") is not None:
             raise
-        output.note("there is no bundle: tools are named as the traces do")
+        output.note("no bundle: tools are named as in the traces")
     else:
         known = ToolNames(open_catalog(settings, output).tools)
     lesson = _read_traces(chosen, target, known, output)
@@ -153,7 +153,7 @@ def _learn(chosen: LearnOptions, target: str, day: str, settings: Settings, outp
     data = encode(observed).encode()
     if len(data) > MAX_BYTES:
         raise OutputError(
-            f"would hold more than {MAX_BYTES:,} bytes",
+            f"would be larger than {MAX_BYTES:,} bytes",
             place=target,
             remedy="forget the oldest sessions: `mcpg learn --forget-before DATE`",
         )

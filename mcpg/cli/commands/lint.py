@@ -75,7 +75,7 @@ _ENDING = f".lint{SUFFIX}"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LintOptions:
-    """What is checked by which rules, and how the findings are written."""
+    """Options of `mcpg lint`."""
 
     sources: options.Sources = None
     select: Annotated[
@@ -309,8 +309,8 @@ def _render_finding(one: Finding, report: Report, output: Output) -> str:
     lines = [f"{label} {output.paint(rule.name, 'bold')}: {one_line(one.message)}"]
     number = len(str(one.place.line)) if one.place and one.place.line else 1
     margin = " " * number
-    if where := _name_place(one):
-        lines.append(f"{margin}--> {one_line(where)}")
+    if place := _name_place(one):
+        lines.append(f"{margin}--> {one_line(place)}")
         lines += _excerpt(one, report, margin, output)
     for other in one.others[:3]:
         where = f" ({other.place})" if other.place else ""
@@ -345,6 +345,8 @@ def _excerpt(one: Finding, report: Report, margin: str, output: Output) -> Itera
     lead = "..." if start else ""
     trail = "..." if start + _EXCERPT_COLUMNS < len(line) else ""
     rest = lines_kept(part[column - start + size :])
+    if trail and not (before or rest):
+        return  # such as the line of a whole document in a bundle: nothing in it is marked
     yield f"{margin} |"
     yield f"{place.line} | {lead}{before}{marked}{rest}{trail}"
     carets = output.paint("^" * max(1, len(marked)), _STYLES[one.severity])

@@ -88,7 +88,7 @@ def run(
     output.text(found.text)
     output.detail(f"{found.listed} of {found.all} tools")
     if not found.listed:
-        output.note("no tool is listed" if found.all else "there is no tool")
+        output.note("no tool is listed" if found.all else "no tools")
     return code
 
 

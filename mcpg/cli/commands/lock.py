@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 import sys
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,7 +61,7 @@ _DIGEST = re.compile(r"(.+)@([0-9a-f]{8,64})", re.DOTALL)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LockOptions:
-    """What is compared with the lock, and what is approved."""
+    """Options of `mcpg lock`."""
 
     sources: options.Sources = None
     target: Annotated[
@@ -90,7 +91,7 @@ class LockOptions:
 
 
 def run(output: Output, chosen: LockOptions) -> int:
-    """Approve the definitions of tools, and find what has changed since.
+    """Approve the definitions of tools, and find changes since.
 
     The first run writes the lock file. Later runs show differences and exit 1, unless --approve or
     --approve-all approves them.
@@ -190,7 +191,7 @@ def _compare_with_lock(
         output.error(
             f"not as reviewed: {names}; nothing was approved",
             place="--approve",
-            remedy="review what is shown, and approve it by its digest",
+            remedy="review the changes, and approve them by the digest",
         )
         return ExitCode.FINDINGS
     is_first = present is None and not chosen.check
@@ -202,7 +203,7 @@ def _compare_with_lock(
     if chosen.approve_all and changes and not (is_first or chosen.yes):
         _show(changes, output)
         question = f"Approve {format_count(len(changes), 'change')}?"
-        remedy = "add --yes to approve what is shown"
+        remedy = "add --yes to approve the shown changes"
         approved = changes if confirm(question, "--approve-all", remedy) else ()
     lock = approve(present or ApprovedTools(), approved)
     written = bool(approved) or is_first
@@ -278,7 +279,7 @@ def _report(outcome: _Outcome, stated: _StatedTools, chosen: LockOptions, output
     elif chosen.form == "text":
         approves = bool(chosen.approve) or chosen.approve_all
         changes = outcome.approved if approves and outcome.changes else outcome.changes
-        # All tools are new if there is no lock.
+        # Without a lock, all tools are new.
         changes = () if outcome.is_missing else changes
         shown = "".join(shown_changes(changes, output, sys.stdout))
         output.text(shown.rstrip("\n"))
@@ -298,18 +299,26 @@ def _report(outcome: _Outcome, stated: _StatedTools, chosen: LockOptions, output
     _note_outcome(outcome, output, is_whole=stated.is_whole)
 
 
+def _count_kinds(statements: Collection[ToolStatement]) -> str:
+    """Count tools and other items, whose names begin with their kind."""
+    others = [one.tool.name.partition(":")[0] for one in statements if one.files is not None]
+    tools = len(statements) - len(others)
+    counts = ({"tool": tools} if tools or not others else {}) | Counter(others)
+    return ", ".join(format_count(count, kind) for kind, count in counts.items())
+
+
 def _note_outcome(outcome: _Outcome, output: Output, *, is_whole: bool) -> None:
-    tools = format_count(len(outcome.lock.statements), "tool")
+    tools = _count_kinds(outcome.lock.statements)
     if outcome.written:
         approved = f", {len(outcome.approved):,} approved" if outcome.changes else ""
         output.note(f"wrote {outcome.path}: {tools}{approved}")
     left = outcome.unapproved
     if outcome.is_missing:
-        message = "there is no such file, so no tool is approved"
+        message = "no such file, so no tool is approved"
         output.error(message, place=outcome.path, remedy="write it with `mcpg lock`")
     elif left:
         named = shlex.quote(left[0].label)
-        message = f"{format_count(len(left), 'tool')} not as approved"
+        message = f"{_count_kinds([one.statement for one in left])} not as approved"
         remedy = f"review the changes, and approve with `mcpg lock --approve {named}`"
         output.error(message, place=outcome.path, remedy=remedy)
     elif not outcome.written and is_whole:

@@ -22,9 +22,9 @@ from mcpg.errors import NotFoundError, SourceError, UsageError
 from mcpg.sources import live as servers
 from mcpg.sources.client_config import (
     HttpServer,
-    Live,
     LoginOptions,
     Server,
+    ServerAccess,
     is_address,
     read_client_configuration,
     server_at,
@@ -124,7 +124,7 @@ def find_server(name: str, configuration: str | None) -> HttpServer:
                 raise SourceError(fault.message, place=place, remedy="see to its entry")
             raise _make_unknown_error(name, [one.name or "" for one in found], configuration)
     elif is_address(name):
-        server = server_at(name, Live(os.environ))
+        server = server_at(name, ServerAccess(os.environ))
     else:
         entries = [one for one in settings.sources() or () if one.is_server]
         entry = next((one for one in entries if name in {one.entry.id, one.name}), None)
@@ -144,13 +144,13 @@ def _make_unknown_error(name: str, known: Collection[str], place: str | None) ->
         remedy = f"did you mean {near[0]!r}?"
     elif known:
         remedy = f"it names {', '.join(sorted(known)[:10])}"
-    return NotFoundError(f"there is no server {name!r}", place=place, remedy=remedy)
+    return NotFoundError(f"no server is called {name!r}", place=place, remedy=remedy)
 
 
 def need_login_folder() -> str:
     """Return the folder of logins."""
     folder = login_folder()
     if folder is None:
-        message = "there is no folder for logins"
+        message = "no folder for logins"
         raise UsageError(message, remedy=f"name one with {LOGIN_VARIABLE}")
     return folder

@@ -20,5 +20,5 @@ def run(output: Output, *, server: ServerName, configuration: Configuration = No
     """
     found = find_server(server, configuration)
     was_there = servers.log_out(found, need_login_folder())
-    output.note(f"{'logged out of' if was_there else 'there is no login to'} {found.place}")
+    output.note(f"{'logged out of' if was_there else 'no login to'} {found.place}")
     return ExitCode.DONE

@@ -14,9 +14,9 @@ from mcpg.cli.parameters import (
     LIMIT,
     LIST_FORMAT,
     MIN_SCORE,
-    NORMALIZE,
     QUERY,
     QUESTION,
+    REWRITE,
     CommandParameter,
 )
 from mcpg.cli.query import Question, make_search_arguments, nothing_found
@@ -49,7 +49,7 @@ PARAMETERS = (
     *(
         STEPS if one == LIMIT else one
         for one in QUESTION
-        if one not in {QUERY, MIN_SCORE, ABSTAIN, NORMALIZE}
+        if one not in {QUERY, MIN_SCORE, ABSTAIN, REWRITE}
     ),
     IN_USE,
     CommandParameter(
@@ -107,5 +107,5 @@ def run(output: Output, *, form: str, **asked: Any) -> int:
         output.note(nothing_found(question))
     elif plan.complete < DOUBTFUL:
         doubtful = min(plan.intents, key=lambda one: one.confidence)
-        output.note(f"what else there is: mcpg search {quote(doubtful.text)}")
+        output.note(f"other tools: mcpg search {quote(doubtful.text)}")
     return code

@@ -80,7 +80,7 @@ def rule_page(rule: Rule) -> str:
         rule.summary,
         f"Severity: {rule.severity}; {default}{fixable}.",
         f"**Why.** {rule.why}",
-        f"**What to do.** {rule.remedy}",
+        f"**Remedy.** {rule.remedy}",
         rule.example,
     )
     return "\n\n".join(filter(None, parts))

@@ -312,7 +312,7 @@ def run(
 ) -> int:
     """Print the JSON Schema of the output of a command, or of a file.
 
-    Ignore members that you do not know: a version can add some. The schemas settings (mcpg.toml),
+    Ignore unknown members: a version can add some. The schemas settings (mcpg.toml),
     hints-file and judged-queries are for editors.
     """
     if name is not None:

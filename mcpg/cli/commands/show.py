@@ -52,7 +52,7 @@ class ToolDetails:
     """One tool and its place in the graph.
 
     Attributes:
-        document: Its document, `None` if there is no graph.
+        document: Its document, `None` without a graph.
         text: The document as written in a bundle, "" for none.
         neighbours: Its edges, each with the id of the tool of the catalog at its end.
         alone: Why it has no edges; "" if it has some.
@@ -89,7 +89,7 @@ def run(
     if document:
         if card.document is None:
             message = f"{card.tool.id!r} has no document, because the graph cannot be made"
-            raise NotFoundError(message, remedy="see what `mcpg show` says about the graph")
+            raise NotFoundError(message, remedy="see the message of `mcpg show` about the graph")
         output.document(card.text)
     elif form == "json":
         output.json(_make_json(card, noticed))

@@ -13,7 +13,7 @@ from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.items import TOOL, find_item_kind
 from mcpg.cli.open_bundle import load_judgements, open_engine, read_settings
 from mcpg.cli.options import OutputFormat, argument, option
-from mcpg.cli.output import Output
+from mcpg.cli.output import STDOUT, Output
 from mcpg.cli.query import uses_lexicon
 from mcpg.cli.render import text as text_of
 from mcpg.cli.settings import Settings
@@ -49,12 +49,10 @@ mcpg bundle tools/ -o graph.mdld --reset-ranking     # back to the shipped ranki
 
 MORE = "docs/how-to/tune.md"
 
-STDOUT = "-"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TuneOptions:
-    """What is to be fitted, and where it goes."""
+    """Options of `mcpg tune`."""
 
     named: Annotated[
         str | None,
@@ -87,7 +85,7 @@ class TuneOptions:
         str | None,
         option(
             "--output -o",
-            "The file to write: a bundle, or with --kind settings. [default: what is read]",
+            "The file to write: a bundle, or with --kind settings. [default: the input]",
             "FILE",
         ),
     ] = None
@@ -201,7 +199,7 @@ def _read_judgements(chosen: TuneOptions, output: Output) -> Judgements:
     if broken:
         more = f" (and {len(broken) - 1} more like it)" if len(broken) > 1 else ""
         message = f"a judged query cannot be read: {broken[0].message}{more}"
-        remedy = "correct it: what is learned from half a file is half learned"
+        remedy = "correct it: half a file would bias the fit"
         raise InputError(message, place=broken[0].place, remedy=remedy)
     judgements = draw_judgements(given, chosen.seed)
     if judgements is not given:
@@ -234,7 +232,7 @@ def _fit_ranking(
     with output.progress("fitting"):
         tuning = tune(cases, report.shipped.model, folds=chosen.folds, seed=chosen.seed)
     if not tuning.is_better:
-        refusal = "on queries that it has not seen, the fit is no better than chance would make it"
+        refusal = "on unseen queries, the gain of the fit is not beyond chance"
         return replace(report, tuning=tuning, refusal=refusal)
     ranking = Ranking(tuning.model, provenance_of_tuning(tuning, judgements))
     return replace(report, tuning=tuning, ranking=ranking)
@@ -275,7 +273,7 @@ def _part_blocks(parts: Mapping[str, TunedPart]) -> Iterator[Block]:
         for part in parts.values()
         for name, metric in part.figures.items()
     ]
-    yield _numbers("On what was held out", ("metric", "before", "after", "change"), metrics)
+    yield _numbers("On held-out queries", ("metric", "before", "after", "change"), metrics)
     verdicts = {True: "fitted", False: "as shipped: no gain beyond chance"}
     yield FactList(
         tuple((name, f"{verdicts[part.is_kept]}, p {part.p:.4f}") for name, part in parts.items())

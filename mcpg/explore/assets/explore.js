@@ -44,7 +44,7 @@ class App {
 
   /** How long somebody pauses who has typed: longer where each search may cost a call of a model. */
   get #typing() {
-    return this.info && (this.info.strategy !== "graph" || this.info.normalize) ? TYPING_MODEL : TYPING;
+    return this.info && (this.info.strategy !== "graph" || this.info.rewrite) ? TYPING_MODEL : TYPING;
   }
 
   get limit() {

@@ -26,7 +26,7 @@ GRAPH_EXPORT = "gateway_graph_export"
 INDEX_BUILD = "gateway_tool_index_build"
 
 EVERYDAY = (SEARCH, ROUTE, PLAN, DESCRIBE, INVOKE, ASK, READ)
-"""Meta-tools in order of use. The one that calls, and the one that reads the rest of a result, are
+"""Meta-tools in order of use. Those that call, or read the rest of a result, are
 shown where a tool can be called; the latter also where a server has resources."""
 
 GRAPH_TOOLS = (GRAPH_SCHEMA, GRAPH_SEARCH, GRAPH_EXPORT, INDEX_BUILD)

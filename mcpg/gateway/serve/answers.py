@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from mcpg.catalog.catalog import SOURCE_FALLBACK, normalize
 from mcpg.catalog.json_text import repair_surrogates
-from mcpg.gateway.calls import Invoked
+from mcpg.gateway.calls import CallResult
 from mcpg.gateway.serve import READ
 from mcpg.gateway.validation import BoundedValidator, is_brief
 from mcpg.text.json_values import JsonObject, JsonValue
@@ -25,10 +25,10 @@ from mcpg.values import to_json
 _Json = TypeVar("_Json", bound=JsonValue)
 
 REST_META_KEY = "mcpg/rest"
-"""The member of `_meta` that states how to read on a result that is cut."""
+"""The member of `_meta` for reading on a result that is cut."""
 
 RESULT = "result"
-"""Member that holds a structured result other than an object."""
+"""Member with a structured result other than an object."""
 
 AFTER = "after:"
 """How cursors begin."""
@@ -329,7 +329,7 @@ class ListedTool(NamedTuple):
 
 
 async def called_result(
-    invoked: Invoked,
+    invoked: CallResult,
     budget: int,
     declared: ListedTool | None = None,
     version: str = LATEST_HANDSHAKE_VERSION,
@@ -344,7 +344,7 @@ async def called_result(
 
 
 def convert_result(
-    invoked: Invoked,
+    invoked: CallResult,
     budget: int,
     declared: ListedTool | None = None,
     version: str = LATEST_HANDSHAKE_VERSION,
@@ -416,7 +416,7 @@ def _keep_valid(blocks: Iterable[JsonObject], version: str) -> list[JsonValue]:
     return kept
 
 
-def _with_faults(result: JsonObject, invoked: Invoked, budget: int) -> JsonObject:
+def _with_faults(result: JsonObject, invoked: CallResult, budget: int) -> JsonObject:
     """Return *result* with the faults in `_meta`, and as text unless the tool sent any.
 
     A JSON-RPC error is cut, so that `_meta` has no more than *budget* bytes.

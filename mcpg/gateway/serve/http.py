@@ -242,7 +242,7 @@ class HttpOptions:
             return
         if not self.rules.tokens:
             raise UsageError(
-                f"{self.host} is not a loopback address, and there is no bearer token",
+                f"{self.host} is not a loopback address, and no bearer token is set",
                 remedy="set MCPG_SERVE_TOKEN, or listen on 127.0.0.1",
             )
         if not self.rules.hosts:
@@ -334,7 +334,7 @@ def _open_listener(http: HttpOptions) -> Iterator[tuple[socket.socket, str]]:
             listener.bind(address)
             listener.listen(128)
         except OSError as fault:
-            reason = (fault.strerror or "it is no address").lower()
+            reason = (fault.strerror or "it is not an address").lower()
             raise UsageError(
                 f"cannot listen: {reason}",
                 place=f"{http.host}:{http.port}",

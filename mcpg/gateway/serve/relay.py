@@ -204,7 +204,7 @@ class Relay:
             several = bool(origin.callers) or self.has_many
             raise MCPError(INVALID_REQUEST, _SEVERAL if several else "no client is connected")
         with anyio.move_on_after(self.seconds):
-            # Users do not see `_meta`, and need to know who requests their input.
+            # Users do not see `_meta`, and must see who requests their input.
             name = line(origin.server.name or origin.server.place, _NAME)
             named = _add_source_meta(params, name)
             if method == ELICITATION and isinstance(message := params.get("message"), str):

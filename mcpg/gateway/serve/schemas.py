@@ -100,7 +100,7 @@ _NEIGHBOUR_PARTS: JsonObject = {"toolId": _TEXT, "description": _TEXT, "because"
 _NEIGHBOUR = _object(_NEIGHBOUR_PARTS, "toolId because")
 _PREREQUISITE = _object({**_NEIGHBOUR_PARTS, "before": _TEXT}, "toolId because before")
 _COMMON: JsonObject = {
-    "advice": _text_schema("How to treat the answer, where confidence is low."),
+    "advice": _text_schema("How to treat the answer if confidence is low."),
     "notes": _TEXTS,
     "truncated": _object({"omitted": {"type": "integer"}, "howToGetTheRest": _TEXT}, is_open=True),
 }
@@ -167,7 +167,7 @@ INPUTS: dict[str, JsonObject] = {
     ),
     serve.PLAN: _object(
         {
-            "goal": _text_schema("What is to be reached, in any words and any language."),
+            "goal": _text_schema("The goal, in any words and any language."),
             "limit": _count(
                 "Maximum number of tools that the goal asks for; what must run before them is "
                 "added.",
@@ -216,7 +216,7 @@ INPUTS: dict[str, JsonObject] = {
             ),
             "offset": {
                 "type": "integer",
-                "description": "Characters of text to skip, where a result was cut.",
+                "description": "Characters of text to skip if a result was cut.",
                 "minimum": 0,
                 "default": 0,
             },
@@ -240,7 +240,7 @@ INPUTS: dict[str, JsonObject] = {
             "path": _text_schema("Path of a file in the skill.", {"default": SKILL_FILE}),
             "offset": {
                 "type": "integer",
-                "description": "Characters of text to skip, where the file was cut.",
+                "description": "Characters of text to skip if the file was cut.",
                 "minimum": 0,
                 "default": 0,
             },
@@ -256,7 +256,7 @@ INPUTS: dict[str, JsonObject] = {
                 "do: 'which tools of github delete things'."
             ),
             "intent": _text_schema(
-                "What the question wants; by default inferred from it.", {"enum": [*INTENTS]}
+                "Intent of the question; by default inferred from it.", {"enum": [*INTENTS]}
             ),
             "limit": _count("Maximum number of results.", USUAL_ANSWERS, MOST_ANSWERS),
             **dict.fromkeys(CODE_FILTERS, _TEXTS),
@@ -270,7 +270,7 @@ INPUTS: dict[str, JsonObject] = {
             "limit": _count("Maximum number of nodes.", USUAL_MATCHES, MOST_MATCHES),
             "mode": _text_schema(
                 "Search method: by predicates, falling back to an ordinary search if they find no "
-                "tool; by predicates alone; or by the most similar text.",
+                "tool; only by predicates; or by the most similar text.",
                 {"enum": [*GRAPH_MODES], "default": USUAL_MODE},
             ),
             "endpoints": {
@@ -428,7 +428,7 @@ OUTPUTS: dict[str, JsonObject] = {
         "tools sources diagnostics",
     ),
 }
-"""Output schema of each meta-tool but the one that calls tools, which returns their results."""
+"""Output schema of each meta-tool except `INVOKE`, which returns their results."""
 
 _DEPTHS = (4, 2, 1)
 _PROSE = ("description", "title", "examples", "default", "$comment")
@@ -559,7 +559,7 @@ def instructions(context: InstructionsContext, expose: Exposure = Exposure.META)
     """Return the instructions of the server for a model."""
     if not context.can_call:
         return (
-            f"A catalogue of {context}. They can be found and described here, but not called: find "
+            f"A catalog of {context}. They can be found and described here, but not called: find "
             f"them with {serve.SEARCH} when a task may need one, and look at arguments with "
             f"{serve.DESCRIBE}. Search again for each new task before you say that there is no "
             "tool."
@@ -638,7 +638,7 @@ _DESCRIPTIONS = {
         "its arguments, which tools take a field, how to get from one tool to another, what a "
         "tool does, an example call, similar tools; also which tools and servers there are, and "
         "about symbols of source code, where the "
-        f"catalogue has any. To find a tool for a task, use {serve.SEARCH}."
+        f"catalog has any. To find a tool for a task, use {serve.SEARCH}."
     ),
     serve.GRAPH_SCHEMA: (
         "Describe the graph of the tools behind this server: its classes, its predicates with "

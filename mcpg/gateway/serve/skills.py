@@ -147,7 +147,7 @@ def _find_file(skill: Skill, path: str) -> SkillFile:
 
 
 def _describe_origin(skill: Skill, file: SkillFile) -> str:
-    """Return the owner of the text and how to treat it; for `SKILL.md`, also the other files."""
+    """Return the owner of the text and how to treat it; for `SKILL.md`, also its further files."""
     source, name = line(skill.source_id, _NAME), line(skill.name, _NAME)
     note = (
         f"[mcpg: {line(file.path, _SHOWN)} of the skill {name} from {source}. Its author is not the"

@@ -80,7 +80,7 @@ _NO_MATCH = (
     "No {noun} matches. Rephrase the task; if that finds nothing either, no {noun} here can do it."
 )
 _DOUBTFUL = (
-    "Low confidence: the best match scores {score}, where 1 is certain. Read the descriptions, "
+    "Low confidence: the best match scores {score} of 1. Read the descriptions, "
     "add detail to the query and search again, or do without; do not use a tool on a guess."
 )
 _BROWSING = "The query is empty: these are tools by name. Describe the task."

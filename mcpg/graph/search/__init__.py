@@ -184,14 +184,9 @@ class GraphSearcher:
     ) -> None:
         """Load the parts of *documents* that a search needs.
 
-        Args:
-            documents: The documents, of those with the same node the first counts; or their graph,
-                whose cache keeps the tables of a search by the default profile.
-            profile: The predicates to read, and their weights.
-            allowed: Addresses of endpoints that requests may name.
-            fallback: The search to use if the schema finds no tool.
-            limits: The limits of one query to one endpoint.
-            base: The beginning of the IRIs of the graph of *documents*; `None` for `BASE`.
+        Of *documents* with the same node the first counts; the cache of their graph keeps the
+        tables of a search by the default profile. *fallback* is the search to use if the schema
+        finds no tool, *limits* are those of one query to one endpoint.
         """
         graph = (
             documents
@@ -227,11 +222,14 @@ class GraphSearcher:
     def search(self, request: GraphSearchRequest) -> GraphSearchResult:
         """Answer *request*; a failure of an endpoint is a diagnostic.
 
-        Raises:
-            UsageError: The limit is less than 1, or a federated search is to use distances.
+        An unknown mode, and a federated search by distances, are `UsageError`s.
         """
         if request.limit < 1:
             raise UsageError("the limit is less than 1", remedy="use a limit of at least 1")
+        if request.mode not in [*Mode]:
+            message = f"no mode is called {request.mode!r}"
+            raise UsageError(message, remedy=f"use {', '.join(Mode)}")
+        request = replace(request, mode=Mode(request.mode))
         if request.is_federated:
             return self._search_federated(request)
         if request.mode is Mode.TOKEN_DISTANCE:

@@ -16,6 +16,7 @@ from itertools import chain
 from math import log, sqrt
 from typing import Any, NamedTuple
 
+from mcpg.graph import terms as v
 from mcpg.graph.parsing import ANONYMOUS
 from mcpg.graph.search.model import (
     DESCRIBED,
@@ -26,7 +27,7 @@ from mcpg.graph.search.model import (
     is_iri,
     join_stems,
 )
-from mcpg.graph.terms import RDF_TYPE, RdfLiteral, Triple
+from mcpg.graph.terms import RdfLiteral, Triple
 from mcpg.text import detect_language, split_words
 
 _RUN = 3
@@ -83,10 +84,8 @@ class Distances:
 def tabulate_texts(texts: Sequence[str]) -> dict[str, Any]:
     """Return the words and runs of characters of *texts*, as a JSON object.
 
-    Returns:
-        `words` has each word once, `texts` for each text the places of its words, `counts` in how
-        many texts each run of three characters occurs, and `lengths` the length of each text's
-        vector.
+    `words` has each word once, `texts` for each text the places of its words, `counts` in how many
+    texts each run of three characters occurs, and `lengths` the length of each text's vector.
     """
     split = [split_words(text) for text in texts]
     places = {word: place for place, word in enumerate(dict.fromkeys(chain.from_iterable(split)))}
@@ -202,7 +201,7 @@ class LocalGraph:
             if node in wanted and predicate in shown
         }
         types = {
-            (names[node], RDF_TYPE, names[kind])
+            (names[node], v.rdf.type, names[kind])
             for node, kind in _split_in_groups(self._facts["types"], 2)
             if node in wanted
         }
@@ -238,16 +237,17 @@ class _NamePlaces(dict[str, int]):
 def tabulate_nodes(triples: Iterable[Triple], profile: SearchProfile) -> Facts:
     """Return the tables of the nodes that can be found, and of those that edges join with them.
 
-    Returns:
-        `nodes` has each IRI and `texts` each value once, with its `stems`. In turn, `stated` has
-        node, predicate and text, `edges` by predicate node and node, and `types` node and class.
-        `typed` are the nodes of the classes that *profile* finds.
+    `nodes` has each IRI and `texts` each value once, with its `stems`. In turn, `stated` has node,
+    predicate and text, `edges` by predicate node and node, and `types` node and class. `typed` are
+    the nodes of the classes that *profile* finds.
     """
     needed = {*profile.predicates, *DESCRIBED}
     kept = [triple for triple in triples if triple[1] in needed]
     seen = {predicate for _, predicate, _ in kept}
     found = {
-        node for node, predicate, value in kept if predicate == RDF_TYPE and value in profile.types
+        node
+        for node, predicate, value in kept
+        if predicate == v.rdf.type and value in profile.types
     }
     typed = sorted(filter(_is_named, found))
     joins = {one.iri for one in profile.relationships} | {one.iri for one in profile.expansions}
@@ -258,7 +258,7 @@ def tabulate_nodes(triples: Iterable[Triple], profile: SearchProfile) -> Facts:
         if _is_named(node) and _is_named(value)
     ]
     known = {*typed, *(end for node, _, other in edges for end in (node, other))}
-    read = {*(one.iri for one in profile.texts), *DESCRIBED} - {RDF_TYPE}
+    read = {*(one.iri for one in profile.texts), *DESCRIBED} - {v.rdf.type}
     read.update(iri for one in profile.relationships for iri in one.reads)
     nodes, texts = _NamePlaces(), _NamePlaces()
     stated = [
@@ -284,7 +284,7 @@ def tabulate_nodes(triples: Iterable[Triple], profile: SearchProfile) -> Facts:
         "types": [
             nodes[one]
             for node, predicate, value in kept
-            if predicate == RDF_TYPE and node in known
+            if predicate == v.rdf.type and node in known
             if not isinstance(value, RdfLiteral) and _is_named(value)
             for one in (node, value)
         ],

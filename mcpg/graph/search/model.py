@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 from mcpg.documents.addresses import escape_iri
 from mcpg.errors import Diagnostic
 from mcpg.graph import terms as v
-from mcpg.graph.terms import RDF_TYPE, SCHEMA_DESCRIPTION
 from mcpg.text import fold, split_words, stem, stop_words_in, strip_accents
 from mcpg.text.words import is_unspaced
 from mcpg.values import round_shown_score, to_json
@@ -128,8 +127,6 @@ class GraphMatch:
         node: Its IRI.
         label: Its name, or its IRI.
         types: IRIs of its classes.
-        role: Why it is here.
-        score: In [0, 1].
         evidence: The evidence for it, the strongest first.
         tool_id: Id of the tool that it is, `None` for other things.
     """
@@ -165,7 +162,6 @@ class GraphSearchResult:
     """The answer.
 
     Attributes:
-        matches: The primary matches, the best first.
         related: Nodes related to them; a federated search gives none.
         next_steps: Nodes that come after them; none in a federated search.
         sparql: The query that looked for matches, "" if none was needed; of a federated search
@@ -247,9 +243,7 @@ class SearchProfile:
 
     Attributes:
         types: Classes, one of which a match must have.
-        texts: Predicates of values.
         relationships: Predicates of nodes with texts that count.
-        expansions: Predicates that bring in further nodes.
     """
 
     types: tuple[str, ...]
@@ -303,30 +297,30 @@ class SearchProfile:
         )
 
 
-_NAMES = (v.SCHEMA_NAME, v.SKOS_PREF_LABEL)
+_NAMES = (v.schema.name, v.skos.prefLabel)
 
 DEFAULT_PROFILE = SearchProfile(
-    types=(v.SCHEMA_ARTICLE,),
+    types=(v.schema.Article,),
     texts=(
-        TextPredicate(v.SCHEMA_NAME, 1.2),
-        TextPredicate(v.SCHEMA_ALTERNATE_NAME, 1.2),
-        TextPredicate(v.SCHEMA_DESCRIPTION, 1.1),
-        TextPredicate(v.SCHEMA_KEYWORDS, 0.95),
-        TextPredicate(v.SKOS_PREF_LABEL, 0.75),
+        TextPredicate(v.schema.name, 1.2),
+        TextPredicate(v.schema.alternateName, 1.2),
+        TextPredicate(v.schema.description, 1.1),
+        TextPredicate(v.schema.keywords, 0.95),
+        TextPredicate(v.skos.prefLabel, 0.75),
     ),
     relationships=(
-        Relationship(v.SCHEMA_ABOUT, 0.9, _NAMES),
-        Relationship(v.KB_MEMBER_OF, 0.8, _NAMES),
-        Relationship(v.SCHEMA_MENTIONS, 0.7, (v.SCHEMA_NAME,)),
+        Relationship(v.schema.about, 0.9, _NAMES),
+        Relationship(v.kb.memberOf, 0.8, _NAMES),
+        Relationship(v.schema.mentions, 0.7, (v.schema.name,)),
         Relationship(
-            v.PROV_DERIVED_FROM, 0.65, (v.SCHEMA_NAME, v.SCHEMA_DESCRIPTION), is_inbound=True
+            v.prov.wasDerivedFrom, 0.65, (v.schema.name, v.schema.description), is_inbound=True
         ),
     ),
     expansions=(
-        Expansion(v.KB_NEXT_STEP, 0.9, "next"),
-        Expansion(v.KB_RELATED_TO, 0.75, "related"),
-        Expansion(v.SCHEMA_MENTIONS, 0.35, "related"),
-        Expansion(v.SCHEMA_HAS_PART, 0.25, "related"),
+        Expansion(v.kb.nextStep, 0.9, "next"),
+        Expansion(v.kb.relatedTo, 0.75, "related"),
+        Expansion(v.schema.mentions, 0.35, "related"),
+        Expansion(v.schema.hasPart, 0.25, "related"),
     ),
 )
 """The predicates of the .NET gateway with its weights, and the names that authors add."""
@@ -506,10 +500,10 @@ def build_pattern(terms: Sequence[SearchTerm], between: str = _BETWEEN_WORDS) ->
     return "|".join((*parts, *run_together))
 
 
-LABELS = (v.SCHEMA_NAME, v.SKOS_PREF_LABEL)
+LABELS = (v.schema.name, v.skos.prefLabel)
 """The predicates of names, the best first."""
 
-DESCRIBED = (*LABELS, v.SCHEMA_DESCRIPTION, v.RDF_TYPE)
+DESCRIBED = (*LABELS, v.schema.description, v.rdf.type)
 """The predicates by which a node is shown."""
 
 
@@ -611,6 +605,6 @@ def collect_displays(
     for node, said in values.items():
         # The first answer counts: of the graph at hand, then of the endpoints in order.
         label = next((said[name][0] for name in LABELS if name in said), node)
-        description = said[SCHEMA_DESCRIPTION][0] if SCHEMA_DESCRIPTION in said else ""
-        shown[node] = label, description, tuple(sorted(set(said.get(RDF_TYPE, ()))))
+        description = said[v.schema.description][0] if v.schema.description in said else ""
+        shown[node] = label, description, tuple(sorted(set(said.get(v.rdf.type, ()))))
     return shown

@@ -6,11 +6,12 @@ The `mcp` SDK is imported by the functions that need it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
+from importlib.util import find_spec
 
 from mcpg.errors import UsageError
-from mcpg.sources.client_config import HttpServer, Live, LoginOptions, LoginResult, Server
+from mcpg.sources.client_config import HttpServer, LoginOptions, LoginResult, Server, ServerAccess
 from mcpg.sources.model import ServerListing, SourceBatch
 from mcpg.text.library_errors import install_command
 
@@ -19,7 +20,7 @@ __all__ = ["log_in", "log_out", "query_each", "query_servers", "require_sdk"]
 
 def query_servers(
     servers: Sequence[Server],
-    live: Live,
+    live: ServerAccess,
     *,
     source_id: str | None = None,
     timeouts: Sequence[float | None] = (),
@@ -31,7 +32,7 @@ def query_servers(
 
 def query_each(
     servers: Sequence[Server],
-    live: Live,
+    live: ServerAccess,
     *,
     source_id: str | None = None,
     timeouts: Sequence[float | None] = (),
@@ -44,15 +45,22 @@ def query_each(
     """
     if not servers:
         return ()
+    require_sdk(servers[0].place)  # before anything is started
     with _requiring_sdk(servers[0].place):
-        from mcpg.sources.live.client import query_all  # noqa: PLC0415 - an extra
-    return query_all(servers, live, source_id, timeouts or [None] * len(servers))
+        from mcpg.sources.live.query import query_all  # noqa: PLC0415 - an extra
+
+        return query_all(servers, live, source_id, timeouts or [None] * len(servers))
 
 
 def require_sdk(place: str) -> None:
-    """Raise a `UsageError` if the SDK, which *place* needs, is not installed."""
-    with _requiring_sdk(place):
-        import mcp  # noqa: F401, PLC0415 - an extra
+    """Raise a `UsageError` if the SDK, which *place* needs, is not installed.
+
+    It is not imported, which takes most of a second.
+    """
+    with suppress(ValueError):  # of a module that is barred
+        if find_spec("mcp") is not None:
+            return
+    raise _lack_module("mcp", place)
 
 
 def log_in(server: HttpServer, folder: str, options: LoginOptions) -> LoginResult:
@@ -83,8 +91,9 @@ def _requiring_sdk(place: str) -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as fault:
-        raise UsageError(
-            f"servers cannot be queried without the MCP SDK: {fault.name} is not installed",
-            place=place,
-            remedy=install_command("mcp"),
-        ) from None
+        raise _lack_module(fault.name, place) from None
+
+
+def _lack_module(name: str | None, place: str) -> UsageError:
+    message = f"servers cannot be queried without the MCP SDK: {name} is not installed"
+    return UsageError(message, place=place, remedy=install_command("mcp"))

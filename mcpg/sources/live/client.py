@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -22,8 +22,9 @@ from mcpg.catalog.json_text import parse_json_documents
 from mcpg.catalog.manifest import ManifestTools, bounded_source, read_manifest
 from mcpg.catalog.model import SourceKind
 from mcpg.errors import Code, McpgError, SourceError, error, warning
-from mcpg.sources.client_config import HttpServer, Live, Server, StdioServer, bare_address
+from mcpg.sources.client_config import HttpServer, Server, ServerAccess, StdioServer, bare_address
 from mcpg.sources.live.kept_listings import IDENTIFIERS, ListingCache
+from mcpg.sources.live.programs import ProcessGroups
 from mcpg.sources.live.requests import (
     MAX_RESPONSE,
     MAX_STDERR,
@@ -31,7 +32,7 @@ from mcpg.sources.live.requests import (
     TransportErrors,
     redact,
 )
-from mcpg.sources.live.transports import ALL_TOOLS, MAX_OPENING, ProcessGroups, connect, sdk_muted
+from mcpg.sources.live.transports import ALL_TOOLS, connect
 from mcpg.sources.model import FailedSource, ServerListing, SourceBatch
 
 AUTO, LEGACY = "auto", "legacy"
@@ -41,6 +42,7 @@ _LONGEST_LINE = 200
 _SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-_])")
 _REASON = re.compile(r"\b\w*(?:error|exception|panic|fatal)\b[^:]{0,80}: *\S", re.IGNORECASE)
 _FEWEST_LETTERS = 3
+_LATE = "raise its `timeout`, or --server-timeout"
 
 
 def quote_stderr(errors: TransportErrors, secrets: Collection[str]) -> str:
@@ -136,16 +138,18 @@ async def open_client(
 
 async def query_once(
     server: Server,
-    live: Live,
+    live: ServerAccess,
     groups: ProcessGroups,
     *,
     seconds: float | None = None,
     auth: httpx2.Auth | None = None,
     errors: TransportErrors | None = None,
+    advice: str = "",
 ) -> ServerTools:
     """Connect to a server, list its tools, and disconnect within *seconds*.
 
-    The timeout of *live* bounds each step over HTTP; *auth* replaces the configured authentication.
+    The timeout of *live* bounds each step over HTTP; *auth* replaces the configured authentication;
+    *advice* is for a server that takes longer.
     """
     errors = errors or TransportErrors()
     limit = live.timeout if seconds is None else seconds
@@ -157,8 +161,10 @@ async def query_once(
         return replace(found, noise=errors.noise)
     except Exception as fault:  # noqa: BLE001 - servers fail in any way, and others go on
         secrets = (*server.secrets, *server.named_secrets)
-        reason = describe_failure(fault, errors, limit) + quote_stderr(errors, secrets)
-        raise ServerError(reason) from None
+        reason = describe_failure(fault, errors, limit)
+        if advice and reason == describe_timeout(errors, limit):
+            reason += f" ({advice})"
+        raise ServerError(reason + quote_stderr(errors, secrets)) from None
 
 
 async def list_tools(client: Client, errors: TransportErrors) -> ServerTools:
@@ -241,58 +247,32 @@ def find_causes(fault: BaseException) -> Iterator[BaseException]:
         yield fault
 
 
-def query_all(
-    servers: Sequence[Server], live: Live, source_id: str | None, timeouts: Sequence[float | None]
-) -> tuple[ServerListing, ...]:
-    """Query *servers* for their tools; see `mcpg.sources.live.query_each`."""
-    groups = ProcessGroups()
-    answers: dict[int, tuple[ServerTools | str, float]] = {}
+async def query_listing(
+    server: Server, live: ServerAccess, groups: ProcessGroups, source_id: str | None, start: float
+) -> ServerListing:
+    """Query *server* for its tools as `query_once` does; a failure becomes a diagnostic.
 
-    told = live.told or (lambda *_: None)
-
-    async def one(index: int, limiter: anyio.CapacityLimiter) -> None:
-        async with limiter:
-            start = time.perf_counter()
-            timed = replace(live, timeout=timeouts[index] or live.timeout)
-            try:
-                answer: ServerTools | str = await query_once(servers[index], timed, groups)
-            except ServerError as fault:
-                answer = str(fault)
-            answers[index] = answer, time.perf_counter() - start
-        told(len(answers), len(servers))
-
-    async def every() -> None:
-        told(len(answers), len(servers))
-        limiter = anyio.CapacityLimiter(MAX_OPENING)
-        async with anyio.create_task_group() as group:
-            for index in range(len(servers)):
-                group.start_soon(one, index, limiter)
-
+    Its time counts from *start*.
+    """
+    answer: ServerTools | str
     try:
-        with sdk_muted():
-            anyio.run(every)
-    finally:
-        groups.kill()
-    listings: list[ServerListing] = []
-    for index, server in enumerate(servers):
-        answer, seconds = answers[index]
-        batch = read_listing(server, answer, source_id)
-        if isinstance(answer, str):
-            listings.append(ServerListing(batch, seconds, has_answered=False))
-            continue
-        keep_listing(server, answer, live)
-        secrets = (*server.named_secrets, *answer.secrets)
-        first, count = answer.noise
-        stated = [answer.name, answer.version, answer.protocol, first]
-        (name, version, protocol, first), _ = redact(stated, server.secrets, secrets)
-        first = " ".join(_SEQUENCE.sub("", first).split())[:_LONGEST_LINE]
-        listings.append(
-            ServerListing(batch, seconds, True, name, version, protocol, (first, count))
-        )
-    return tuple(listings)
+        answer = await query_once(server, live, groups, advice=_LATE)
+    except ServerError as fault:
+        answer = str(fault)
+    seconds = time.perf_counter() - start
+    batch = read_listing(server, answer, source_id)
+    if isinstance(answer, str):
+        return ServerListing(batch, seconds, has_answered=False)
+    keep_listing(server, answer, live)
+    secrets = (*server.named_secrets, *answer.secrets)
+    first, count = answer.noise
+    stated = [answer.name, answer.version, answer.protocol, first]
+    (name, version, protocol, first), _ = redact(stated, server.secrets, secrets)
+    first = " ".join(_SEQUENCE.sub("", first).split())[:_LONGEST_LINE]
+    return ServerListing(batch, seconds, True, name, version, protocol, (first, count))
 
 
-def keep_listing(server: Server, answer: ServerTools, live: Live) -> None:
+def keep_listing(server: Server, answer: ServerTools, live: ServerAccess) -> None:
     """Keep the tools of *server* for gateways that start, if *live* has a folder for that."""
     if live.listings is not None and answer.is_whole:
         tools = [one for one in answer.tools if _is_used(one, server)]

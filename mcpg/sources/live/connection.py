@@ -15,7 +15,7 @@ from mcp import Client, MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import RootModel
 
-from mcpg.sources.client_config import Live, Server
+from mcpg.sources.client_config import Server, ServerAccess
 from mcpg.sources.live.client import (
     AUTO,
     LEGACY,
@@ -27,8 +27,9 @@ from mcpg.sources.live.client import (
     open_client,
     quote_stderr,
 )
+from mcpg.sources.live.programs import ProcessGroups
 from mcpg.sources.live.requests import (
-    CallResult,
+    CallResponse,
     FailureKind,
     Host,
     MessageOrigin,
@@ -47,7 +48,7 @@ from mcpg.sources.live.server_requests import (
     UncheckedResult,
     run_task,
 )
-from mcpg.sources.live.transports import ProcessGroups, connect
+from mcpg.sources.live.transports import connect
 from mcpg.text.json_values import JsonObject
 
 PING_SECONDS = 5.0
@@ -88,7 +89,7 @@ class ServerConnection:
     def __init__(  # noqa: PLR0913 - each is one thing that concerns a connection
         self,
         server: Server,
-        live: Live,
+        live: ServerAccess,
         groups: ProcessGroups,
         list_changed: Callable[[Server], Awaitable[None]],
         changes_missed: Callable[[Server], None],
@@ -241,7 +242,7 @@ class ServerConnection:
 
     async def call(
         self, params: JsonObject, request: PendingRequest, *, is_task: bool = False
-    ) -> CallResult:
+    ) -> CallResponse:
         """Call a tool; a cancellation is passed on to the server."""
         if is_task:
             async with self._request(request, params) as (client, _):
@@ -252,7 +253,7 @@ class ServerConnection:
             result = self._redact(result)
         content: Any = result.get("content", [])
         is_error = bool(result.get("isError"))
-        return CallResult(tuple(content), result.get("structuredContent"), is_error, result)
+        return CallResponse(tuple(content), result.get("structuredContent"), is_error, result)
 
     async def request(
         self, method: str, params: JsonObject | None, request: PendingRequest

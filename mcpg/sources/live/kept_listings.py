@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mcpg.errors import OutputError
-from mcpg.files import atomic_write
+from mcpg.errors import InputError, OutputError
+from mcpg.files import atomic_write, read_bytes
 from mcpg.sources.client_config import Server, StdioServer
 from mcpg.sources.live.requests import redact
 
@@ -38,11 +38,11 @@ class ListingCache:
     def find(self, server: Server) -> tuple[str, list[Any]] | None:
         """Return the name that *server* had given itself, and its tools."""
         try:
-            data = self._path(server).read_bytes()
+            data = read_bytes(self._path(server), _MOST_BYTES)
             found = json.loads(data.removeprefix(MARK))
             if data.startswith(MARK) and found["layout"] == _LAYOUT:
                 return str(found["name"]), [*found["tools"]]
-        except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        except (InputError, OSError, ValueError, KeyError, TypeError, RecursionError):
             pass
         return None
 

@@ -17,7 +17,7 @@ from mcp.shared.auth import AuthorizationCodeResult, OAuthClientMetadata
 from pydantic import AnyUrl, BaseModel
 
 from mcpg.errors import SourceError, UsageError, os_reason
-from mcpg.sources.client_config import HttpServer, Live, LoginOptions, LoginResult
+from mcpg.sources.client_config import HttpServer, LoginOptions, LoginResult, ServerAccess
 from mcpg.sources.live.client import query_once
 from mcpg.sources.live.oauth import (
     OTHER_ISSUER,
@@ -28,8 +28,9 @@ from mcpg.sources.live.oauth import (
     configured_client,
     is_token_safe,
 )
+from mcpg.sources.live.programs import ProcessGroups
 from mcpg.sources.live.requests import ServerError, TransportErrors
-from mcpg.sources.live.transports import ProcessGroups, sdk_muted
+from mcpg.sources.live.transports import sdk_muted
 from mcpg.sources.server_entries import AUTHORIZATION_CODE, OAuth
 
 _REMEDY = "try again, or see its documentation of OAuth"
@@ -46,7 +47,7 @@ _PAGE = """<!doctype html>
 <body style="font: 1.1rem sans-serif; margin: 4rem auto; max-width: 32rem">
 <p>%s</p>
 """
-_DONE = "mcpg has the answer. You can close this page; the terminal says how it went."
+_DONE = "mcpg has the answer. You can close this page; the terminal shows the result."
 _HEADERS = {
     "Content-Type": "text/html; charset=utf-8",
     "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'",
@@ -85,7 +86,7 @@ async def _log_in(
 
     with listening(oauth.redirect, options.port) as callback:
         provider = AuthorizationCode(server, oauth, callback, options.show, errors, options.step)
-        live = Live(timeout=options.step)
+        live = ServerAccess(timeout=options.step)
         try:
             listing = await query_once(
                 server, live, ProcessGroups(), seconds=options.seconds, auth=provider, errors=errors

@@ -165,7 +165,7 @@ class LoginFile:
 OAUTH_REQUEST = "mcpg.oauth"
 """The extension of a request that is part of an OAuth flow."""
 
-OTHER_ISSUER = "server names another authorisation server than that of its client"
+OTHER_ISSUER = "server names another authorization server than its client"
 
 _NO_ISSUER = "OAuth required, but no usable authorisation server is named"
 _OK, _ERROR = 200, 300

@@ -207,7 +207,7 @@ Progress = Callable[[float, float | None, str | None], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
-class CallResult:
+class CallResponse:
     """The result of a call.
 
     Attributes:

@@ -9,16 +9,14 @@ from __future__ import annotations
 import logging
 import os
 import re
-import signal
 import socket
 import ssl
-import subprocess
 import sys
 from codecs import IncrementalDecoder, getincrementaldecoder
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
-from pathlib import Path, PurePath
+from pathlib import Path
 from threading import Lock
 from typing import Any
 
@@ -38,55 +36,20 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from mcpg.errors import os_reason
-from mcpg.sources.client_config import HttpServer, Live, Server, StdioServer
+from mcpg.sources.client_config import HttpServer, Server, ServerAccess, StdioServer
 from mcpg.sources.live.credentials import find_authentication
 from mcpg.sources.live.oauth import OAUTH_REQUEST
+from mcpg.sources.live.programs import ProcessGroups, choose_environment
 from mcpg.sources.live.requests import (
     MAX_RESPONSE,
     MAX_STDERR,
     ServerError,
     SizeLimit,
     TransportErrors,
-    redact,
 )
-
-_SHELL = "/bin/sh"
-# Its input ends when the process at the other end of the pipe ends.
-_SCRIPT = 'read -r _; sleep 1; kill -s TERM -- "-$0"; sleep 1; kill -s KILL -- "-$0"'
-
-
-@contextmanager
-def ended_with_us(group: int) -> Iterator[None]:
-    """End a process group if this process ends inside without having ended it.
-
-    A shell in a session of its own waits for that; without a shell, nothing is done.
-    """
-    guard = None
-    with suppress(OSError):
-        guard = subprocess.Popen(  # noqa: S603 - our own script
-            [_SHELL, "-c", _SCRIPT, str(group)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            env={"PATH": os.defpath},
-            cwd=Path("/"),
-            start_new_session=True,
-        )
-    try:
-        yield
-    finally:
-        if guard is not None:
-            guard.kill()  # before its input is closed, so that it does nothing
-            guard.wait()
-            if guard.stdin is not None:
-                guard.stdin.close()
-
 
 Incoming = SessionMessage | Exception
 Streams = tuple[MemoryObjectReceiveStream[Incoming], MemoryObjectSendStream[SessionMessage]]
-
-MAX_OPENING = 32
-"""Connections that are opened at the same time."""
 
 GRACE = 1.0
 """Seconds that a program has to exit by itself, and again after it was terminated."""
@@ -125,20 +88,10 @@ _LOGGERS = ("mcp.client", "mcp.os", "mcp.shared", "httpx2", "httpcore2")
 _SHARED_LOGGER = "client"
 
 
-class ProcessGroups(set[int]):
-    """The process groups that may be alive."""
-
-    def kill(self) -> None:
-        """End those that are left because even the clean-up was interrupted."""
-        for group in self:
-            with suppress(OSError):
-                os.killpg(group, signal.SIGKILL)
-
-
 @asynccontextmanager
 async def connect(
     server: Server,
-    live: Live,
+    live: ServerAccess,
     errors: TransportErrors,
     groups: ProcessGroups,
     *,
@@ -152,18 +105,14 @@ async def connect(
     """
     transport: Transport
     if isinstance(server, StdioServer):
-        # Of our environment a program gets the few variables of the SDK.
-        inherited = {
-            name: live.environ[name] for name in DEFAULT_INHERITED_ENV_VARS if name in live.environ
-        }
-        env = {**inherited, **server.env}
         if sys.platform == "win32":  # pragma: no cover - the SDK manages job objects
+            env = choose_environment(server, live.environ, DEFAULT_INHERITED_ENV_VARS)
             program = StdioServerParameters(
                 command=server.command, args=[*server.args], env=env, cwd=server.cwd
             )
             transport = stdio_client(program, errlog=Path(os.devnull).open("w"))  # noqa: ASYNC230, SIM115
         else:
-            transport = _run_program(server, env, errors, groups)
+            transport = _run_program(server, live, errors, groups)
     else:
         auth = auth or find_authentication(server, live.tokens, errors, live.timeout)
         transport = _connect_http(server, live.timeout, errors, auth, is_kept=is_kept)
@@ -219,7 +168,7 @@ class _HttpTransport(httpx2.AsyncHTTPTransport):
         except httpx2.TransportError as fault:
             reason = f"cannot be reached{_find_reason(fault)}"
             if _is_message(request) and errors is not self._errors:
-                # An exception would end the connection and the other requests over it.
+                # An exception would end the connection and all requests over it.
                 errors.message, errors.is_interrupted = f"server {reason}", True
                 return httpx2.Response(_UNAVAILABLE, request=request)
             who = "authorisation server" if is_of_oauth else "server"
@@ -328,7 +277,7 @@ class _Body(httpx2.AsyncByteStream):
                 yield repair.push(chunk)
             yield repair.end()
         except ServerError as fault:
-            # Of another kind, it would end the connection and the other requests over it.
+            # Of another kind, it would end the connection and all requests over it.
             raise httpx2.StreamError(str(fault)) from None
         except httpx2.TransportError as fault:
             if self.is_events:  # the SDK reconnects
@@ -346,13 +295,10 @@ class _Body(httpx2.AsyncByteStream):
 
 @asynccontextmanager
 async def _run_program(
-    server: StdioServer, env: Mapping[str, str], errors: TransportErrors, groups: ProcessGroups
+    server: StdioServer, live: ServerAccess, errors: TransportErrors, groups: ProcessGroups
 ) -> AsyncIterator[Streams]:
-    process = await _start_program(server, env)
-    guard = ExitStack()
-    guard.enter_context(ended_with_us(process.pid))
+    process = await groups.start(server, live.environ)
     drained, settled = anyio.Event(), anyio.Event()
-    groups.add(process.pid)
     incoming, messages = anyio.create_memory_object_stream["Incoming"](0)
     answers, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
     try:
@@ -373,29 +319,8 @@ async def _run_program(
                 await _stop(process)
                 closing.cancel_scope.cancel()
         groups.discard(process.pid)
-        guard.close()
         for stream in (incoming, messages, answers, outgoing):
             stream.close()
-
-
-async def _start_program(server: StdioServer, env: Mapping[str, str]) -> Process:
-    try:
-        # A cancellation in the middle of a start would leave a process behind.
-        with anyio.CancelScope(shield=True):
-            process = await anyio.open_process(
-                [server.command, *server.args],
-                env=dict(env),
-                cwd=server.cwd,
-                stderr=subprocess.PIPE,
-                start_new_session=True,
-            )
-    except (OSError, ValueError) as fault:
-        reason = getattr(fault, "strerror", None) or "command or environment is not text"
-        name, _ = redact(
-            PurePath(server.command).name, server.variables.values(), server.named_secrets
-        )
-        raise ServerError(f"command {name!r} cannot be started: {reason.lower()}") from None
-    return process
 
 
 async def _drain(
@@ -529,7 +454,7 @@ async def _stop(process: Process) -> None:
 async def _wait_for_exit(process: Process, seconds: float) -> None:
     # Not `wait`, which also waits until no process has the pipes open.
     with anyio.move_on_after(seconds):
-        while process.returncode is None:  # noqa: ASYNC110 - there is no event
+        while process.returncode is None:  # noqa: ASYNC110 - no event exists
             await anyio.sleep(_POLL_SECONDS)
 
 

@@ -489,7 +489,7 @@ class _OperationReader:
                 schemas, self._left = None, 0
         if schemas is None:
             message = "the schemas of this document are too large"
-            omitted = f"{message}: those of this operation are omitted"
+            omitted = f"{message}: they are omitted for this operation"
             self._document.references.note(omitted, stated.where)
             schemas = {"type": "object"}, None
         summary = stripped_text(stated.value.get("summary"))

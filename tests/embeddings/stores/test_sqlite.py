@@ -301,7 +301,7 @@ def test_a_store_waits_for_others_to_finish(path: Path, held: sqlite3.Connection
 def test_a_store_does_not_wait_for_ever(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """When the other process does not finish, that is an error with a remedy."""
     monkeypatch.setattr("mcpg.embeddings.sqlite_store.PATIENCE", 0.1)
-    with pytest.raises(StoreError, match="wait until the other process has finished"):
+    with pytest.raises(StoreError, match="wait until no other process uses it"):
         SqliteStore(path)
 
 

@@ -84,6 +84,23 @@ def names(answer: AskResult) -> set[str]:
         ("which tools are destructive", {"event_rename", "note_delete"}),
         ("which tools are disabled", {"vault_purge"}),
         ("which tools rename things", {"event_rename"}),
+        ("which tools of obsidian do not delete anything", {"note_create", "note_search"}),
+        ("which tools of obsidian delete nothing", {"note_create", "note_search"}),
+        ("welche Tools von obsidian löschen nichts", {"note_create", "note_search"}),
+        ("which tools of obsidian do not create or delete", {"note_search"}),
+        ("which tools of obsidian create but do not delete", {"note_create"}),
+        ("readonly tools of obsidian", {"note_search"}),
+        ("all tools except those of obsidian", {*_TOOLS["calendar-server"], *_TOOLS["weather"]}),
+        ("tools not from obsidian", {*_TOOLS["calendar-server"], *_TOOLS["weather"]}),
+        ("what can I do with obsidian", {"note_create", "note_delete", "note_search"}),
+        ("was kann der Obsidian-Server", {"note_create", "note_delete", "note_search"}),
+        ("que peut faire le serveur obsidian", {"note_create", "note_delete", "note_search"}),
+        ("qué puede hacer obsidian", {"note_create", "note_delete", "note_search"}),
+        ("obsidian 有哪些工具", {"note_create", "note_delete", "note_search"}),
+        ("obsidian のツール一覧", {"note_create", "note_delete", "note_search"}),
+        ("哪些工具会删除数据", {"note_delete"}),
+        ("どのツールが削除しますか", {"note_delete"}),
+        ("zeige mir alle Werkzeuge von weather, die nur lesen", {*_TOOLS["weather"]}),
     ],
 )
 def test_tools_are_listed_by_what_they_do(
@@ -112,6 +129,11 @@ def test_words_restrict_what_is_listed(catalog: Engine) -> None:
         ("list all servers", ["calendar-server", "obsidian", "weather"]),
         ("which servers are read-only?", ["weather"]),
         ("which servers can delete something", ["obsidian"]),
+        ("which servers aren't read only", ["calendar-server", "obsidian"]),
+        ("which servers create but do not delete", ["calendar-server"]),
+        ("how many tools does each server have", ["calendar-server", "obsidian", "weather"]),
+        ("哪些服务器是只读的", ["weather"]),
+        ("サーバーの一覧", ["calendar-server", "obsidian", "weather"]),
         ("which categories are there?", ["planning"]),
     ],
 )
@@ -196,3 +218,36 @@ def test_a_clear_verb_in_a_name_outweighs_other_words() -> None:
     engine = mcpg.load(Path(__file__).parents[3] / "examples" / "tools")
     answer = engine.ask("which tool creates a calendar event")
     assert answer.results[0].symbol == "calendar_event_create"
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "which tools are safe",
+        "which tools play music",
+        "how many servers are in my cluster",
+        "list categories of products",
+        "disable the tool",
+        "who am I in obsidian",
+        "what is new in obsidian",
+        "tools without side effects",
+    ],
+)
+def test_other_questions_are_searches(catalog: Engine, question: str) -> None:
+    """A word that no fact answers makes it a search, and no list of all tools."""
+    assert catalog.ask(question).decision.intent == "search"
+
+
+def test_a_noun_after_an_article_is_the_topic() -> None:
+    """`Order` is a verb and a noun; what changes an order is about orders."""
+    engine = mcpg.load(Path(__file__).parents[3] / "examples" / "tools")
+    answer = engine.ask("which tools of commerce change an order")
+    assert answer.decision.evidence[0].endswith("of source 'commerce' about 'order'")
+    assert "order_cancel" in names(answer)
+    assert not answer.diagnostics
+
+
+def test_a_tool_may_list_servers() -> None:
+    """Where a tool has the name, its servers are meant, and not those of the catalog."""
+    engine = make_engine(make_tool("list_servers", description="List the servers of a guild."))
+    assert engine.ask("list servers").results[0].symbol == "list_servers"

@@ -162,7 +162,7 @@ def test_a_reader_stands_in_for_missing_schemas(shop: Engine) -> None:
     """Where no schema tells who returns an id, tools that read such things are offered."""
     answer = shop.ask("which tool supplies store_id for close_store")
     assert answer.results[0].symbol == "list_stores"
-    assert "no schema says" in answer.results[0].why[0]
+    assert "no schema names" in answer.results[0].why[0]
 
 
 def test_a_description_that_names_a_tool(shop: Engine) -> None:

@@ -11,7 +11,7 @@ import anyio
 import pytest
 from mcp import Client, MCPError
 
-from mcpg.bundle import assemble, bundle_of, encode_bundle
+from mcpg.bundle import assemble, build_bundle, encode_bundle
 from mcpg.gateway import FileSource, FunctionSource, Gateway
 from mcpg.gateway.serve import (
     EVERYDAY,
@@ -51,7 +51,7 @@ def bundle(manifest: Callable[..., FileSource]) -> FileSource:
     """A bundle of two tools, whose server is not there."""
     made = manifest("shop", refund_order="Refund an order", ship_order="Ship an order")
     path = Path(made.path).with_name("graph.mdld")
-    path.write_bytes(encode_bundle(bundle_of(assemble(read_sources([made.path])))))
+    path.write_bytes(encode_bundle(build_bundle(assemble(read_sources([made.path])))))
     return FileSource("graph", str(path))
 
 

@@ -30,7 +30,7 @@ from mcpg.gateway.serve import (
 from mcpg.gateway.serve.clients import MOST_FOUND, FoundTools
 from mcpg.gateway.serve.http import HttpOptions, serve_http
 from mcpg.gateway.serve.server import GatewayServer
-from mcpg.sources.client_config import Live, StdioServer
+from mcpg.sources.client_config import ServerAccess, StdioServer
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -351,7 +351,7 @@ async def test_what_reads_is_listed_with_the_first_resource_and_prompt() -> None
     """A search that finds a resource or a prompt, and a link in a result, list what reads it."""
     command = (str(PROGRAM), "legacy")
     server = StdioServer("mcp.json: shop", "shop", sys.executable, command, {"NAME": "shop"})
-    live = Live({"PATH": os.environ["PATH"]}, timeout=30)
+    live = ServerAccess({"PATH": os.environ["PATH"]}, timeout=30)
     async with Gateway([ServerSource("shop", server)], live=live, reserved=META_TOOLS) as gateway:
         front = GatewayServer(gateway, FOUND)
         async with front.running(), Client(front.sdk) as client:

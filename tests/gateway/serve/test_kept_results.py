@@ -16,7 +16,7 @@ from mcp import Client, MCPError
 
 from mcpg.errors import NotFoundError
 from mcpg.gateway import FunctionSource, Gateway, Selection, ServerSource, View
-from mcpg.gateway.calls import Invoked
+from mcpg.gateway.calls import CallResult
 from mcpg.gateway.serve import (
     EVERYDAY,
     INVOKE,
@@ -32,7 +32,7 @@ from mcpg.gateway.serve.answers import REST_META_KEY, convert_result, size
 from mcpg.gateway.serve.kept_results import KEPT_SECONDS, SCHEME, ResultStore
 from mcpg.gateway.serve.prompts_and_resources import resource_answer
 from mcpg.gateway.serve.server import GatewayServer
-from mcpg.sources.client_config import Live, StdioServer
+from mcpg.sources.client_config import ServerAccess, StdioServer
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -217,7 +217,7 @@ def test_all_that_is_left_out_can_be_read() -> None:
         "_meta": {"c": "d" * 3000},
     }
     wire: JsonObject = {"content": [*content], **left, "isError": False}
-    invoked = Invoked("one", wire=wire)
+    invoked = CallResult("one", wire=wire)
     keep = lambda texts: store.keep(texts, "")  # noqa: E731
     result: Any = convert_result(invoked, SMALLEST_BUDGET, keep=keep)
     assert size(result) <= SMALLEST_BUDGET
@@ -238,7 +238,7 @@ def test_a_repeated_structured_result_is_kept_once() -> None:
     text = json.dumps(value, indent=2)
     wire: JsonObject = {"content": [{"type": "text", "text": text}], "structuredContent": {**value}}
     result: Any = convert_result(
-        Invoked("one", wire={**wire, "isError": False}), SMALLEST_BUDGET, keep=kept.append
+        CallResult("one", wire={**wire, "isError": False}), SMALLEST_BUDGET, keep=kept.append
     )
     assert result["content"][0]["text"] == text
     assert "structured result was left out" in result["content"][1]["text"]
@@ -251,7 +251,10 @@ async def test_programs_read_a_kept_result_at_once() -> None:
     program = (str(Path(__file__).parents[2] / "primitiveserver.py"), "legacy")
     environment = {"NAME": "shop", "SIZE": str(600_000)}
     shop = StdioServer("mcp.json: shop", "shop", sys.executable, program, environment)
-    sources, live = [ServerSource("shop", shop)], Live({"PATH": os.environ["PATH"]}, timeout=30)
+    sources, live = (
+        [ServerSource("shop", shop)],
+        ServerAccess({"PATH": os.environ["PATH"]}, timeout=30),
+    )
     async with Gateway(sources, live=live, reserved=META_TOOLS) as gateway:
         await gateway.warm_up()
         await gateway.primitives.list_directory()

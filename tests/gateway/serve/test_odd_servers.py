@@ -24,7 +24,7 @@ from rawclient import raw_client
 from mcpg.gateway import Gateway, ServerSource
 from mcpg.gateway.serve import INVOKE, META_TOOLS, Exposure, ServingOptions
 from mcpg.gateway.serve.server import GatewayServer
-from mcpg.sources.client_config import Live, StdioServer
+from mcpg.sources.client_config import ServerAccess, StdioServer
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable
@@ -37,7 +37,7 @@ pytestmark = [
 ]
 
 PROGRAM = Path(__file__).parents[2] / "floodserver.py"
-LIVE = Live({"PATH": os.environ["PATH"]}, timeout=30)
+LIVE = ServerAccess({"PATH": os.environ["PATH"]}, timeout=30)
 MODES = pytest.mark.parametrize("mode", ["legacy", "auto"])
 ADDRESSES = {
     "note:1": "level 1",

@@ -15,11 +15,11 @@ from mcp import Client
 
 from mcpg.errors import Code, UsageError
 from mcpg.gateway import (
-    FileGraph,
     FileSource,
     FunctionSource,
     Gateway,
     Limits,
+    ReviewedDocuments,
     Selection,
     ServerSource,
     View,
@@ -34,7 +34,7 @@ from mcpg.gateway.serve import (
     ServingOptions,
 )
 from mcpg.gateway.serve.server import GatewayServer
-from mcpg.sources.client_config import Live, StdioServer
+from mcpg.sources.client_config import ServerAccess, StdioServer
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.anyio
 
 TESTS = Path(__file__).parents[2]
-LIVE = Live({"PATH": os.environ["PATH"]}, timeout=30)
+LIVE = ServerAccess({"PATH": os.environ["PATH"]}, timeout=30)
 
 
 def ship_order(order_id: str) -> str:
@@ -155,10 +155,10 @@ async def test_descriptions_do_not_depend_on_who_responds(tmp_path: Path) -> Non
     tools = [{"name": name, "inputSchema": {}} for name in ("git_status", "git_log", "git_diff")]
     path = tmp_path / "git.json"
     path.write_text(json.dumps({"tools": tools}), "utf-8")
-    async with served(live, graph=FileGraph(str(path))) as client:
+    async with served(live, graph=ReviewedDocuments(str(path))) as client:
         told = (await client.list_tools()).tools[0].description or ""
         assert "Behind this server: 3 tools of git; they" in told
-    async with served(gone, live, graph=FileGraph(str(path))) as client:
+    async with served(gone, live, graph=ReviewedDocuments(str(path))) as client:
         told = (await client.list_tools()).tools[0].description or ""
         assert "Behind this server: the tools of git (3), crm; they" in told
 

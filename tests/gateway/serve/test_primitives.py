@@ -25,7 +25,7 @@ from mcpg.gateway import Gateway, ServerSource, prompts_and_resources
 from mcpg.gateway.serve import META_TOOLS, PROMPT, READ, SEARCH, Exposure, ServingOptions
 from mcpg.gateway.serve.answers import size
 from mcpg.gateway.serve.server import GatewayServer
-from mcpg.sources.client_config import Live, StdioServer
+from mcpg.sources.client_config import ServerAccess, StdioServer
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -36,7 +36,7 @@ pytestmark = [
 ]
 
 PROGRAM = Path(__file__).parents[2] / "primitiveserver.py"
-LIVE = Live({"PATH": os.environ["PATH"]}, timeout=30)
+LIVE = ServerAccess({"PATH": os.environ["PATH"]}, timeout=30)
 ALL = ServingOptions(expose=Exposure.ALL)
 ERAS = pytest.mark.parametrize("era", ["legacy", "modern"])
 MODES = pytest.mark.parametrize("mode", ["legacy", "auto"])

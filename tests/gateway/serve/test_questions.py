@@ -27,7 +27,7 @@ from mcpg.gateway import Gateway, ServerSource
 from mcpg.gateway.serve import INVOKE, META_TOOLS, Exposure, ServingOptions
 from mcpg.gateway.serve.http import AccessRules, HttpOptions, serve_http
 from mcpg.gateway.serve.server import GatewayServer
-from mcpg.sources.client_config import HttpServer, Live, StdioServer
+from mcpg.sources.client_config import HttpServer, ServerAccess, StdioServer
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -38,7 +38,7 @@ pytestmark = [
 ]
 
 PROGRAM = Path(__file__).parents[2] / "primitiveserver.py"
-LIVE = Live({"PATH": os.environ["PATH"]}, timeout=30)
+LIVE = ServerAccess({"PATH": os.environ["PATH"]}, timeout=30)
 ALL = ServingOptions(expose=Exposure.ALL)
 ERAS = pytest.mark.parametrize("era", ["legacy", "modern"])
 MODES = pytest.mark.parametrize("mode", ["legacy", "auto"])

@@ -25,7 +25,7 @@ from mcpg.gateway.serve.prompts_and_resources import SOURCES_META_KEY
 from mcpg.gateway.serve.server import GatewayServer
 from mcpg.gateway.skills import EXTENSION, read_entry
 from mcpg.gateway.views import ItemKind
-from mcpg.sources.client_config import HttpServer, Live, StdioServer
+from mcpg.sources.client_config import HttpServer, ServerAccess, StdioServer
 from mcpg.sources.live.server_requests import RawRequest
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ pytestmark = [
 ]
 
 PROGRAM = Path(__file__).parents[2] / "skillserver.py"
-LIVE = Live({"PATH": os.environ["PATH"]}, timeout=60)
+LIVE = ServerAccess({"PATH": os.environ["PATH"]}, timeout=60)
 INVALID = -32602
 
 

@@ -19,20 +19,20 @@ from mcp import Client, MCPError
 from mcp_types import CallToolRequest, CallToolRequestParams, CallToolResult
 
 from mcpg.errors import UsageError
-from mcpg.gateway import FileGraph, FileSource, FunctionSource, Gateway, ServerSource
+from mcpg.gateway import FileSource, FunctionSource, Gateway, ReviewedDocuments, ServerSource
 from mcpg.gateway.calls import Limits
 from mcpg.gateway.registry import GENERATED
 from mcpg.gateway.serve import EVERYDAY, GRAPH_TOOLS, META_TOOLS, Exposure, ServingOptions
 from mcpg.gateway.serve.answers import RESULT, size
 from mcpg.gateway.serve.schemas import INPUTS, OUTPUTS
 from mcpg.gateway.serve.server import GatewayServer
-from mcpg.sources.client_config import HttpServer, Live, StdioServer
+from mcpg.sources.client_config import HttpServer, ServerAccess, StdioServer
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
     from mcpg.gateway import Source
-    from mcpg.gateway.registry import GraphSource
+    from mcpg.gateway.registry import DocumentSource
 
     Manifest = Callable[..., FileSource]
 
@@ -43,7 +43,7 @@ SEARCH, ROUTE, PLAN, DESCRIBE, INVOKE, ASK, READ = EVERYDAY
 UNCALLED = [name for name in EVERYDAY if name not in (INVOKE, READ)]
 GRAPH_SCHEMA, GRAPH_SEARCH, GRAPH_EXPORT, _ = GRAPH_TOOLS
 ALL = ServingOptions(expose=Exposure.ALL)
-LIVE = Live({"PATH": os.environ["PATH"]}, timeout=30)
+LIVE = ServerAccess({"PATH": os.environ["PATH"]}, timeout=30)
 LEGACY, MODERN = "legacy", "auto"
 
 
@@ -59,7 +59,7 @@ async def served(
     *sources: Source,
     serving: ServingOptions | None = None,
     mode: str = MODERN,
-    graph: GraphSource = GENERATED,
+    graph: DocumentSource = GENERATED,
     **how: Any,
 ) -> AsyncIterator[Client]:
     """Serve *sources*, and perhaps the documents of *graph*, to a client of the SDK."""
@@ -275,7 +275,7 @@ async def test_a_gateway_behind_a_gateway_loses_nothing(repository: Path) -> Non
     config.write_text(json.dumps({"mcpServers": {"git": git | {"mcpg": {"trustHints": True}}}}))
     command = ("-m", "mcpg", "serve", str(config), "--expose", "all")
     inner = StdioServer("mcp.json: inner", "inner", sys.executable, command, trust_hints=True)
-    live = Live({**os.environ}, timeout=60)
+    live = ServerAccess({**os.environ}, timeout=60)
     direct = Gateway([child("gitserver.py")], live=live)
     nested = Gateway([ServerSource("inner", inner)], live=live, reserved=META_TOOLS)
     async with direct, nested:
@@ -545,7 +545,7 @@ async def test_the_graph_has_its_pages(manifest: Manifest, tmp_path: Path) -> No
     page = "---\ntool: false\nauthor: Nadia Holm\n---\n# Lost consignments\n\nStay calm.\n"
     (tmp_path / "pages").mkdir()
     (tmp_path / "pages" / "lost.md").write_text(page, "utf-8")
-    graph = FileGraph(str(tmp_path / "pages"))
+    graph = ReviewedDocuments(str(tmp_path / "pages"))
     async with served(shop, serving=ServingOptions(graph_tools=True), graph=graph) as client:
         found = answer(await client.call_tool(GRAPH_SEARCH, {"query": "consignments"}))
         assert (found["matches"][0]["label"], found["matches"][0]["toolId"]) == (

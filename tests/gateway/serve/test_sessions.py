@@ -25,7 +25,7 @@ from mcpg.gateway import Gateway, Limits, ServerSource
 from mcpg.gateway.serve import INVOKE, META_TOOLS, SEARCH, Exposure, ServingOptions
 from mcpg.gateway.serve.http import HttpOptions, serve_http
 from mcpg.gateway.serve.server import GatewayServer
-from mcpg.sources.client_config import HttpServer, Live, StdioServer
+from mcpg.sources.client_config import HttpServer, ServerAccess, StdioServer
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.anyio, pytest.mark.skipif(os.name != "posix", reason="needs /proc")]
 
 TESTS = Path(__file__).parents[2]
-LIVE = Live({"PATH": os.environ["PATH"]}, timeout=30)
+LIVE = ServerAccess({"PATH": os.environ["PATH"]}, timeout=30)
 ALL = ServingOptions(expose=Exposure.ALL)
 WHO = {"name": "test", "version": "1"}
 KEYS = "a-random-text-of-one", "a-random-text-of-two"

@@ -11,7 +11,7 @@ import pytest
 from rawclient import raw_client
 from skillfolders import write_skill
 
-from mcpg.bundle import assemble, bundle_of, write_bundle
+from mcpg.bundle import assemble, build_bundle, write_bundle
 from mcpg.errors import Code
 from mcpg.gateway import FileSource, FunctionSource, Gateway, Selection, ToolLock, View
 from mcpg.gateway.serve import META_TOOLS, READ_SKILL, SEARCH, Exposure, ServingOptions
@@ -20,7 +20,7 @@ from mcpg.gateway.views import ItemKind
 from mcpg.review.lock import ApprovedTools, approve
 from mcpg.review.lock_sources import assembly_changes
 from mcpg.sources import read_sources
-from mcpg.sources.client_config import Live
+from mcpg.sources.client_config import ServerAccess
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -64,7 +64,7 @@ async def served(
     *sources: Source, view: View | None = None, serving: ServingOptions | None = None
 ) -> AsyncIterator[Any]:
     """Connect a client to a gateway to *sources*, once they have been read."""
-    async with Gateway(sources, live=Live({}), reserved=META_TOOLS) as gateway:
+    async with Gateway(sources, live=ServerAccess({}), reserved=META_TOOLS) as gateway:
         shown = gateway.narrow(view) if view is not None else gateway
         one = GatewayServer(shown, serving or ServingOptions())
         async with one.running():
@@ -177,7 +177,7 @@ async def test_a_bundle_that_was_moved_has_its_skills(folder: Path, tmp_path: Pa
     """A bundle holds the files, so the folder may be gone."""
     path = tmp_path / "moved.mdld"
     assembly = assemble(read_sources([f"skills:{folder}"]))
-    write_bundle(path, bundle_of(assembly))
+    write_bundle(path, build_bundle(assembly))
     shutil.rmtree(folder)
     async with served(FileSource("any", str(path))) as client:
         result = await call(client, READ_SKILL, skillId="knots")
@@ -245,7 +245,7 @@ async def test_a_lock_hides_skills_that_are_not_as_approved(folder: Path, on_cha
     write_skill(folder, "sails", "description: Sews sails.\n---\nCanvas.\n")
     lock = ToolLock(approved, "mcpg.lock", on_change)
     sources = (FileSource("boats", source.path, "boats"),)
-    async with Gateway(sources, live=Live({}), reserved=META_TOOLS, lock=lock) as gateway:
+    async with Gateway(sources, live=ServerAccess({}), reserved=META_TOOLS, lock=lock) as gateway:
         snapshot = await gateway.snapshot()
         assert [*snapshot.engine.items("skill").by_id] == ["knots"]
         codes = {one.code for one in snapshot.diagnostics}

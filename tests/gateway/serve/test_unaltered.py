@@ -20,7 +20,7 @@ from mcpg.gateway import Gateway, ServerSource
 from mcpg.gateway.serve import INVOKE, META_TOOLS, SEARCH, Exposure, ServingOptions
 from mcpg.gateway.serve.answers import size
 from mcpg.gateway.serve.server import GatewayServer
-from mcpg.sources.client_config import Live, StdioServer
+from mcpg.sources.client_config import ServerAccess, StdioServer
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.anyio
 
 TESTS = Path(__file__).parents[2]
-LIVE = Live({"PATH": os.environ["PATH"]}, timeout=30)
+LIVE = ServerAccess({"PATH": os.environ["PATH"]}, timeout=30)
 ALL = ServingOptions(expose=Exposure.ALL)
 MODES = pytest.mark.parametrize("mode", ["legacy", "auto"])
 TEXT = {"type": "text", "text": "x"}

@@ -14,14 +14,14 @@ import anyio
 import pytest
 from rawclient import INITIALIZE, raw_client
 
-from mcpg.bundle import assemble, bundle_of, write_bundle
+from mcpg.bundle import assemble, build_bundle, write_bundle
 from mcpg.catalog.model import HintRule, SourceDocument, Tool
 from mcpg.errors import Code, NotFoundError, UsageError
 from mcpg.gateway import (
-    FileGraph,
     FileSource,
     FunctionSource,
     Gateway,
+    ReviewedDocuments,
     Selection,
     ServerSource,
     View,
@@ -30,18 +30,18 @@ from mcpg.gateway.registry import GENERATED
 from mcpg.gateway.serve import META_TOOLS, Exposure, ServingOptions
 from mcpg.gateway.serve.server import GatewayServer
 from mcpg.sources import SourceBatch
-from mcpg.sources.client_config import Live, StdioServer
+from mcpg.sources.client_config import ServerAccess, StdioServer
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
     from mcpg.gateway import Source
-    from mcpg.gateway.registry import GraphSource
+    from mcpg.gateway.registry import DocumentSource
 
 pytestmark = pytest.mark.anyio
 
 TESTS = Path(__file__).parents[2]
-LIVE = Live({"PATH": os.environ["PATH"]}, timeout=30)
+LIVE = ServerAccess({"PATH": os.environ["PATH"]}, timeout=30)
 
 
 def search(query: str) -> str:
@@ -101,7 +101,7 @@ async def served(
     sources: Sequence[Source],
     view: View | None,
     serving: ServingOptions | None = None,
-    graph: GraphSource = GENERATED,
+    graph: DocumentSource = GENERATED,
 ) -> AsyncIterator[Any]:
     """Connect a client to a *view* of a gateway to *sources*, once all of these have been read."""
     async with Gateway(sources, graph=graph, live=LIVE, reserved=META_TOOLS) as gateway:
@@ -222,7 +222,7 @@ def graph(tmp_path: Path) -> str:
     text = f"---\n{front}\n---\n\nQuicksilver.\n"
     batch = SourceBatch(tools, rules, (SourceDocument("page.md", text),))
     target = tmp_path / "graph.mdld"
-    write_bundle(target, bundle_of(assemble(batch)))
+    write_bundle(target, build_bundle(assemble(batch)))
     return str(target)
 
 
@@ -232,7 +232,7 @@ async def test_documents_lead_to_nothing_hidden(graph: str, is_reviewed: bool) -
     view = View("clerk", Selection(tools=("shop::refund_*", "list_orders")))
     shop = FunctionSource("shop", (list_orders, refund_order))
     sources: list[Source] = [shop] if is_reviewed else [FileSource("graph", graph)]
-    reviewed: GraphSource = FileGraph(graph) if is_reviewed else GENERATED
+    reviewed: DocumentSource = ReviewedDocuments(graph) if is_reviewed else GENERATED
     serving = ServingOptions(graph_tools=True)
     requests = [
         ("gateway_tools_search", {"query": "purge the quicksilver ledger"}),

@@ -11,6 +11,7 @@ import pytest
 from mcpg.catalog.model import Tool
 from mcpg.documents.model import ToolDocument
 from mcpg.errors import Code, UsageError
+from mcpg.graph import terms as v
 from mcpg.graph.exports import oxigraph_store
 from mcpg.graph.parsing import RdfFormat, triples_in
 from mcpg.graph.search import (
@@ -34,7 +35,7 @@ from mcpg.graph.search.model import (
     expansion_query,
     parse_terms,
 )
-from mcpg.graph.terms import KB_MEMBER_OF, SCHEMA_NAME, Triple
+from mcpg.graph.terms import Triple
 from mcpg.graph.triples import make_triples
 
 EX = "https://runbooks.example/vocab#"
@@ -51,10 +52,10 @@ RUNBOOKS = f"""
 """
 PROFILE = SearchProfile(
     types=(f"{EX}Runbook",),
-    texts=(TextPredicate(SCHEMA_NAME, 1.0),),
+    texts=(TextPredicate(v.schema.name, 1.0),),
     relationships=(
         Relationship(f"{EX}needs", 0.5, ("http://www.w3.org/2004/02/skos/core#prefLabel",)),
-        Relationship(f"{EX}owns", 0.25, (SCHEMA_NAME,), is_inbound=True),
+        Relationship(f"{EX}owns", 0.25, (v.schema.name,), is_inbound=True),
     ),
     expansions=(Expansion(f"{EX}needs", 0.5, "related"), Expansion(f"{EX}then", 0.9, "next")),
 )
@@ -110,7 +111,7 @@ def test_a_group_speaks_for_its_tools(searcher: GraphSearcher) -> None:
     beside = [one for match in result.matches for one in match.evidence if one.via]
 
     assert beside
-    assert all(one.via == KB_MEMBER_OF and one.related and one.related_label for one in beside)
+    assert all(one.via == v.kb.memberOf and one.related and one.related_label for one in beside)
     assert {one.kind for one in beside} == {"relationship"}
 
 
@@ -192,6 +193,16 @@ def test_a_query_of_anything_is_answered(searcher: GraphSearcher, query: str, mo
 
     assert result.diagnostics == ()
     assert result.matches == () or mode is Mode.TOKEN_DISTANCE
+
+
+def test_a_mode_may_be_named_by_its_text(searcher: GraphSearcher) -> None:
+    """A mode that is written as text counts as such, and an unknown one is an error."""
+    request = GraphSearchRequest("shpment", mode=Mode.TOKEN_DISTANCE)
+    named = replace(request, mode="token-distance")  # type: ignore[arg-type]
+
+    assert searcher.search(named).matches == searcher.search(request).matches
+    with pytest.raises(UsageError, match="no mode is called 'nearest'"):
+        searcher.search(replace(request, mode="nearest"))  # type: ignore[arg-type]
 
 
 def test_a_misspelt_word_is_found_by_distance(searcher: GraphSearcher) -> None:
@@ -296,6 +307,6 @@ def test_a_limit_is_at_least_one(searcher: GraphSearcher) -> None:
 def test_the_default_profile_counts_names_most() -> None:
     """No weight is above that of a name; nothing is read that has no weight."""
     assert DEFAULT_PROFILE.highest_weight == 1.2
-    assert DEFAULT_PROFILE.find_weight(SCHEMA_NAME, "", is_inbound=False) == 1.2
-    assert DEFAULT_PROFILE.find_weight(SCHEMA_NAME, KB_MEMBER_OF, is_inbound=True) == 0
+    assert DEFAULT_PROFILE.find_weight(v.schema.name, "", is_inbound=False) == 1.2
+    assert DEFAULT_PROFILE.find_weight(v.schema.name, v.kb.memberOf, is_inbound=True) == 0
     assert SearchProfile((), ()).highest_weight == 0

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mcpg.graph import terms as v
 from mcpg.graph.search.model import (
     DEFAULT_PROFILE,
     MOST_TERMS,
@@ -16,7 +17,6 @@ from mcpg.graph.search.model import (
     is_iri,
     parse_terms,
 )
-from mcpg.graph.terms import SCHEMA_ARTICLE, SCHEMA_NAME
 from mcpg.text import split_words
 
 
@@ -25,7 +25,7 @@ def is_found(query: str, text: str) -> bool:
     store = pyoxigraph.Store()
     node = pyoxigraph.NamedNode("urn:x:node")
     is_a = pyoxigraph.NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#type")
-    kind, name = pyoxigraph.NamedNode(SCHEMA_ARTICLE), pyoxigraph.NamedNode(SCHEMA_NAME)
+    kind, name = pyoxigraph.NamedNode(v.schema.Article), pyoxigraph.NamedNode(v.schema.name)
     store.add(pyoxigraph.Quad(node, is_a, kind))
     store.add(pyoxigraph.Quad(node, name, pyoxigraph.Literal(text)))
     found = store.query(evidence_query(DEFAULT_PROFILE, build_pattern(parse_terms(query))))

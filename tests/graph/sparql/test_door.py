@@ -136,6 +136,22 @@ def test_what_is_no_sparql_is_refused_with_its_place(endpoint: SparqlEndpoint) -
         endpoint.query("#" * (1024 * 1024 + 1))
 
 
+@pytest.mark.parametrize(
+    ("query", "rule"),
+    [
+        ("SELECT ?a { ?a ?b ?c } GROUP BY ?b", "the SELECT contains a variable that is unbound"),
+        ("SELECT (1 AS ?a) { ?a ?b ?c }", "the SELECT overrides an existing variable"),
+        ("SELECT ?a ?a { ?a ?b ?c }", "duplicated variable name"),
+    ],
+)
+def test_a_broken_rule_of_the_language_is_named(
+    endpoint: SparqlEndpoint, query: str, rule: str
+) -> None:
+    """The parser reports a broken rule at the end, where nothing is missing."""
+    with pytest.raises(InputError, match=f"invalid SPARQL query: {rule}"):
+        endpoint.query(query)
+
+
 def test_a_query_that_never_ends_is_ended_and_the_next_is_answered(
     shop: dict[str, ToolDocument],
 ) -> None:

@@ -24,7 +24,7 @@ from processes import is_alive
 from mcpg.catalog.model import SourceKind
 from mcpg.errors import Code, UsageError
 from mcpg.sources import read_sources
-from mcpg.sources.client_config import HttpServer, Live, StdioServer, bare_address
+from mcpg.sources.client_config import HttpServer, ServerAccess, StdioServer, bare_address
 from mcpg.sources.live import query_each, query_servers
 from mcpg.text.library_errors import install_command
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 SERVERS = str(Path(__file__).parents[2] / "servers.py")
 TOKEN = "marker-token-1234"
-QUICK = Live({"PATH": os.environ["PATH"]}, timeout=20)
+QUICK = ServerAccess({"PATH": os.environ["PATH"]}, timeout=20)
 
 
 def by_hand(mode: str, *more: str, name: str | None = None, **env: str) -> StdioServer:
@@ -122,13 +122,13 @@ def test_servers_that_fail_do_not_hinder_the_others() -> None:
     servers = [by_hand(mode, TOKEN=TOKEN) for mode in modes]
     missing = StdioServer("mcp.json: missing", "missing", "/no/such/program")
     nobody = HttpServer("mcp.json: nobody", "nobody", "http://127.0.0.1:1/mcp")
-    live = Live({"PATH": os.environ["PATH"]}, timeout=12)
+    live = ServerAccess({"PATH": os.environ["PATH"]}, timeout=12)
     batch = query_servers([*servers, missing, by_hand("chatty"), nobody], live)
     assert [tool.source_id for tool in batch.tools] == ["chatty"]
     assert {item.code for item in batch.diagnostics} == {Code.SOURCE_LOAD_FAILED}
     said = {item.place: item.message for item in batch.diagnostics}
     assert said == {
-        "mcp.json: silent": "no response within 12 s",
+        "mcp.json: silent": "no response within 12 s (raise its `timeout`, or --server-timeout)",
         "mcp.json: rubbish": "standard output has too many lines that are not messages",
         "mcp.json: dies": "server exited (code 3) before responding",
         "mcp.json: flood": "response is larger than 32 MB",
@@ -141,7 +141,7 @@ def test_servers_that_fail_do_not_hinder_the_others() -> None:
 
 def test_a_list_without_end_is_kept_as_far_as_it_is_read() -> None:
     """A server that names a next page after each has its first thousand pages, with a warning."""
-    batch = query_servers([by_hand("endless")], Live(QUICK.environ, timeout=60))
+    batch = query_servers([by_hand("endless")], ServerAccess(QUICK.environ, timeout=60))
     assert [tool.name for tool in batch.tools] == [f"tool_{number}" for number in range(1000)]
     (warned,) = batch.diagnostics
     assert (warned.code, warned.severity) == (Code.SOURCE_INCOMPLETE, "warning")
@@ -372,7 +372,8 @@ def test_what_a_server_is() -> None:
     assert len(good.batch.tools) == 3
     assert 0 < good.seconds < QUICK.timeout
     assert not silent.has_answered
-    assert [one.message for one in silent.batch.diagnostics] == ["no response within 0.5 s"]
+    (late,) = (one.message for one in silent.batch.diagnostics)
+    assert late.startswith("no response within 0.5 s (raise its `timeout`")
     assert (silent.name, silent.protocol) == ("", "")
     assert (secret.name, secret.has_answered) == ("by hand ***", True)
     assert query_each([], QUICK) == ()
@@ -387,7 +388,7 @@ def test_a_server_without_tools() -> None:
 def test_the_order_is_that_of_the_servers() -> None:
     """Who answers first makes no difference, and progress is told."""
     told: list[tuple[int, int]] = []
-    live = Live(QUICK.environ, timeout=20, told=lambda done, of: told.append((done, of)))
+    live = ServerAccess(QUICK.environ, timeout=20, told=lambda done, of: told.append((done, of)))
     names = ["b", "a", "c"]
     batch = query_servers([by_hand("pages", name=name) for name in names], live, source_id=None)
     assert list(dict.fromkeys(tool.source_id for tool in batch.tools)) == names
@@ -396,7 +397,7 @@ def test_the_order_is_that_of_the_servers() -> None:
 
 def test_the_environment_of_a_server_is_small() -> None:
     """A server gets the few variables that the SDK lets through, and those it is given."""
-    live = Live({"PATH": os.environ["PATH"], "OTHER": "x", "HOME": "/"}, timeout=20)
+    live = ServerAccess({"PATH": os.environ["PATH"], "OTHER": "x", "HOME": "/"}, timeout=20)
     batch = query_servers([by_hand("environment", MINE="y")], live)
     assert {"PATH", "HOME", "MINE"} <= {tool.name for tool in batch.tools}
     assert "OTHER" not in {tool.name for tool in batch.tools}
@@ -449,7 +450,7 @@ def test_secrets_do_not_come_back_in_other_forms() -> None:
     for number, (name, value, shown) in enumerate(FORMS.values()):
         tools = [{"name": "tell", "description": f"{words} {shown}.", "inputSchema": {}}]
         servers.append(by_hand("given", json.dumps(tools), name=f"s{number}", **{name: value}))
-    batch = query_servers(servers, Live(QUICK.environ, timeout=60))
+    batch = query_servers(servers, ServerAccess(QUICK.environ, timeout=60))
     told = dict(zip(FORMS, (tool.description for tool in batch.tools), strict=True))
     assert told == {
         form: f"{words} {'***' if shown else None}." for form, (_, _, shown) in FORMS.items()
@@ -535,7 +536,7 @@ def streaming(end: bytes, mark: bytes) -> Callable[[Conversation], None]:
 def test_only_one_event_is_bounded(end: bytes, mark: bytes, expected: str) -> None:
     """A stream may be of any length, however its events are cut; a single event may not."""
     with serving(streaming(end, mark)) as web:
-        batch = query_servers([HttpServer("web", "web", web.url)], Live({}, timeout=60))
+        batch = query_servers([HttpServer("web", "web", web.url)], ServerAccess({}, timeout=60))
     told = [tool.name for tool in batch.tools] or [one.message for one in batch.diagnostics]
     assert [one.removeprefix(f"{bare_address(web.url)}: ") for one in told] == [expected]
 
@@ -557,7 +558,7 @@ def test_only_the_sdk_is_silent(caplog: pytest.LogCaptureFixture) -> None:
         conversation.send(events, Content_Type="text/event-stream")
 
     with serving(script) as web:
-        batch = query_servers([HttpServer("web", "web", web.url)], Live({}, timeout=60))
+        batch = query_servers([HttpServer("web", "web", web.url)], ServerAccess({}, timeout=60))
     assert [tool.name for tool in batch.tools] == ["first"]
     assert {"host", "host below"} <= {record.message for record in caplog.records}
     assert TOKEN not in caplog.text

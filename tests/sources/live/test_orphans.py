@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 from processes import guards, is_alive, is_gone
 
-from mcpg.sources.client_config import Live, StdioServer
+from mcpg.sources.client_config import ServerAccess, StdioServer
 from mcpg.sources.live import query_servers
 
 if TYPE_CHECKING:
@@ -33,10 +33,10 @@ while True:
 
 _GATEWAY = """
 import sys
-from mcpg.sources.client_config import Live, StdioServer
+from mcpg.sources.client_config import ServerAccess, StdioServer
 from mcpg.sources.live import query_servers
 server = StdioServer("busy", "busy", sys.executable, ("-c", sys.argv[1], sys.argv[2]))
-query_servers([server], Live(timeout=300))
+query_servers([server], ServerAccess(timeout=300))
 """
 
 
@@ -64,5 +64,5 @@ def test_a_guard_goes_with_its_program(tmp_path: Path) -> None:
     """After an ordinary end, nothing is left of what would have ended the program."""
     before = guards()
     server = StdioServer("short", "short", sys.executable, ("-c", "pass"), cwd=str(tmp_path))
-    query_servers([server], Live(timeout=30))
+    query_servers([server], ServerAccess(timeout=30))
     assert guards() == before

@@ -15,7 +15,7 @@ import pytest
 from authserver import ACCESS, REFRESH, Realm, authorising
 
 from mcpg.errors import OutputError, SourceError, UsageError
-from mcpg.sources.client_config import HttpServer, Live, LoginOptions, bare_address
+from mcpg.sources.client_config import HttpServer, LoginOptions, ServerAccess, bare_address
 from mcpg.sources.live import log_in, log_out, query_servers
 from mcpg.sources.live.oauth import LoginFile
 from mcpg.sources.server_entries import CLIENT_CREDENTIALS, OAuth
@@ -51,9 +51,9 @@ def manner(**more: Any) -> LoginOptions:
     return LoginOptions(**{"show": browse, "seconds": 20, "step": 10, **more})
 
 
-def live(folder: Path) -> Live:
+def live(folder: Path) -> ServerAccess:
     """Ask servers with the logins of *folder*."""
-    return Live({"PATH": os.environ["PATH"]}, timeout=10, tokens=str(folder))
+    return ServerAccess({"PATH": os.environ["PATH"]}, timeout=10, tokens=str(folder))
 
 
 def asked(server: HttpServer, folder: Path) -> list[str]:
@@ -251,10 +251,10 @@ def test_two_processes_at_once(realm: Realm, tmp_path: Path) -> None:
     change(tmp_path, expires=1.0)
     code = (
         "import sys; from mcpg.sources.live import client, query_servers\n"
-        "from mcpg.sources.client_config import HttpServer, Live\n"
+        "from mcpg.sources.client_config import HttpServer, ServerAccess\n"
         "server = HttpServer('x', 'x', sys.argv[1])\n"
         "print('ready', flush=True); sys.stdin.readline()\n"
-        "batch = query_servers([server], Live(timeout=20, tokens=sys.argv[2]))\n"
+        "batch = query_servers([server], ServerAccess(timeout=20, tokens=sys.argv[2]))\n"
         "print([tool.name for tool in batch.tools], [one.message for one in batch.diagnostics])\n"
     )
     command = [sys.executable, "-c", code, realm.url, str(tmp_path)]
@@ -504,7 +504,7 @@ def test_a_client_of_another_issuer(realm: Realm, tmp_path: Path) -> None:
         realm, client_id="me", client_secret="marker-secret-1", issuer="https://example.com"
     )
     said = refusal(server, tmp_path)
-    assert said.startswith("server names another authorisation server than that of its client")
+    assert said.startswith("server names another authorization server than its client")
     assert realm.provider.asked == []
 
 
@@ -544,7 +544,7 @@ def test_a_server_that_claims_to_be_the_issuer(realm: Realm, tmp_path: Path) -> 
     realm.instead[METADATA] = (200, {}, json.dumps(claim).encode())
     server = server_of(realm, client_id="me", client_secret="marker-secret-1", issuer=issuer)
     said = refusal(server, tmp_path, show=come_back)
-    assert said.startswith("server names another authorisation server than that of its client")
+    assert said.startswith("server names another authorization server than its client")
     assert realm.grants() == []
 
 
@@ -560,7 +560,7 @@ def test_a_login_made_elsewhere_gets_no_secret(realm: Realm, tmp_path: Path) -> 
     )
     change(tmp_path, expires=1.0)
     (said,) = asked(server, tmp_path)
-    assert said.startswith("server names another authorisation server than that of its client")
+    assert said.startswith("server names another authorization server than its client")
     assert realm.grants() == ["authorization_code"]
 
 

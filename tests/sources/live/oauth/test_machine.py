@@ -19,7 +19,7 @@ from authserver import (
 )
 
 from mcpg.errors import Code
-from mcpg.sources.client_config import HttpServer, Live, bare_address
+from mcpg.sources.client_config import HttpServer, ServerAccess, bare_address
 from mcpg.sources.live import query_servers
 from mcpg.sources.live.credentials import find_authentication
 from mcpg.sources.live.requests import TransportErrors
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-LIVE = Live({"PATH": os.environ["PATH"]}, timeout=10)
+LIVE = ServerAccess({"PATH": os.environ["PATH"]}, timeout=10)
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def server_of(realm: Realm, **oauth: Any) -> HttpServer:
     return HttpServer("mcp.json: guarded", "guarded", realm.url, secrets=secrets, oauth=said)
 
 
-def failure_of(server: HttpServer, live: Live = LIVE) -> str:
+def failure_of(server: HttpServer, live: ServerAccess = LIVE) -> str:
     """Say why nothing can be asked."""
     batch = query_servers([server], live)
     (failed,) = batch.diagnostics
@@ -98,7 +98,7 @@ def test_a_secret_goes_to_its_issuer_alone(realm: Realm) -> None:
         told = {"resource": realm.url, "authorization_servers": [f"{thief.origin}/"]}
         realm.instead[PROTECTED] = (200, {}, json.dumps(told).encode())
         assert failure_of(server_of(realm)) == (
-            "server names another authorisation server than that of its client "
+            "server names another authorization server than its client "
             "(name that as `issuer` in its `oauth`)"
         )
         assert thief.asked == []
@@ -153,8 +153,8 @@ def test_metadata_without_end(realm: Realm) -> None:
 def test_metadata_that_do_not_come(realm: Realm) -> None:
     """What an authorisation server answers is bounded in time."""
     realm.instead[METADATA] = (200, {}, silent)
-    said = failure_of(server_of(realm), Live(timeout=1))
-    assert said == "no response within 1 s"
+    said = failure_of(server_of(realm), ServerAccess(timeout=1))
+    assert said == "no response within 1 s (raise its `timeout`, or --server-timeout)"
 
 
 def test_a_redirect_to_another_host(realm: Realm) -> None:

@@ -32,11 +32,11 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Loopback]:
 @pytest.mark.usefixtures("graph")
 def test_a_rewritten_query_is_shown(server: Loopback, run: Callable[..., Run]) -> None:
     """Text has a note, JSON a member, and the key reached the server and nothing else."""
-    shown = run("search", QUERY, "--normalize")
+    shown = run("search", QUERY, "--rewrite")
     assert shown.code == 0
     assert "shipment_status" in shown.out.splitlines()[1]
     assert "info[query_normalized]: also searched as “shipment status”" in shown.err
-    told = run("search", QUERY, "--normalize", "--format", "json")
+    told = run("search", QUERY, "--rewrite", "--format", "json")
     assert told.json["normalizedQuery"] == "shipment status"
     assert told.json["query"] == QUERY
     assert server.asked[0].headers["Authorization"] == f"Bearer {KEY}"
@@ -47,7 +47,7 @@ def test_a_rewritten_query_is_shown(server: Loopback, run: Callable[..., Run]) -
 @pytest.mark.parametrize("form", ["text", "markdown", "json"])
 def test_an_explanation_tells_both_searches(form: str, run: Callable[..., Run]) -> None:
     """Every form of an explanation has the rewrite and the place it gives a match."""
-    shown = run("explain", QUERY, "--normalize", "--format", form, "--html", "report.html")
+    shown = run("explain", QUERY, "--rewrite", "--format", form, "--html", "report.html")
     assert shown.code == 0
     assert "shipment status" in shown.out
     assert ("foundBy" if form == "json" else "by the rewrite") in shown.out
@@ -57,7 +57,7 @@ def test_an_explanation_tells_both_searches(form: str, run: Callable[..., Run]) 
 def test_without_the_flag_nobody_is_asked(server: Loopback, run: Callable[..., Run]) -> None:
     """An endpoint that is set up is asked only where a search wants it."""
     assert run("search", QUERY, "--format", "json").json["normalizedQuery"] is None
-    assert run("search", "where is the shipment", "--normalize").code == 0
+    assert run("search", "where is the shipment", "--rewrite").code == 0
     assert not server.asked
 
 
@@ -68,7 +68,7 @@ def test_a_server_that_fails_costs_a_warning(
     """The query is searched as it is, and a warning says what the server said, without the key."""
     with serving(answer({"error": {"message": f"no such key: {KEY}"}}, 401)) as refusing:
         monkeypatch.setenv("MCPG_LLM_URL", refusing.url)
-        shown = run("search", QUERY, "--normalize")
+        shown = run("search", QUERY, "--rewrite")
     assert shown.code == 0
     assert "warning[query_normalization_failed]" in shown.err
     assert "no such key: ***" in shown.err
@@ -82,7 +82,7 @@ def test_a_search_without_a_rewrite_imports_nothing_of_it(run: Callable[..., Run
     code = (
         "import sys; from mcpg.cli import main; main(['search', 'shipment status']); "
         "new = ('httpx', 'mcpg.llm', 'mcpg.net'); "
-        "found = [n for n in sys.modules if 'normalization' in n or n in new]; "
+        "found = [n for n in sys.modules if 'mcpg.rewrite' in n or n in new]; "
         "print(*found)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

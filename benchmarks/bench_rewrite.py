@@ -1,6 +1,6 @@
 """Rewritten queries: what good rewrites gain, and what bad ones cost.
 
-    python benchmarks/bench_normalize.py [FOLDER] [--queries 200] [--sets a,b]
+    python benchmarks/bench_rewrite.py [FOLDER] [--queries 200] [--sets a,b]
 
 FOLDER is laid out as for `bench_quality.py`. No model is asked: rewrites are made from the sets, so
 that the table is the same in every run.
