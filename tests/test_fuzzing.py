@@ -35,6 +35,8 @@ def test_each_reader_takes_what_it_is_given(target: Target, tmp_path: Path) -> N
         ("document", b"---\nname: ab\n? ''\n: x\nb: {}\n---\n\n# A\n\nText.\n"),
         # The part of a goal before each piece was counted anew: 26 s.
         ("queries", b"\x0e" + b"? $a:" * 4000),
+        # Blanks before JSON were tried in each of two places: 15 s.
+        ("source", b"\x00" + b" " * 60_000 + b'{"name": "a"}'),
     ],
 )
 def test_a_fault_stays_mended(name: str, data: bytes, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from random import Random
 from typing import Any
 
 import mcpg
-from mcpg.bundle.assemble import assemble, bundle_of
+from mcpg.bundle.assemble import assemble, build_bundle
 from mcpg.bundle.codec import decode_bundle, encode_bundle, mistakes_in
 from mcpg.catalog.catalog import build_catalog
 from mcpg.catalog.hints import read_hint_rules
@@ -142,10 +142,10 @@ def _read_source(data: bytes) -> None:
     name, text = _NAMES[data[0] % len(_NAMES)] if data else "x", text_of(data[1:])
     kind = kind_of_named(name, text, name)
     batch = with_graphs_read(SourceText(text, name, name).read_as(kind))
-    bundle = bundle_of(assemble(batch))
+    bundle = build_bundle(assemble(batch))
     if len(data) % 4 == 0:  # as above
         raw = RawFile(encode_bundle(bundle).decode(), "again.mdld")
-        again = bundle_of(assemble(SourceBatch(bundles=(raw,))))
+        again = build_bundle(assemble(SourceBatch(bundles=(raw,))))
         assert encode_bundle(again) == encode_bundle(bundle), "a bundle of a bundle is another"
 
 
