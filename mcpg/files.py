@@ -21,6 +21,7 @@ MAX_BYTES = 2 * 1024**3
 
 _TEMPORARY = (".mcpg-", ".tmp")
 _ABANDONED_SECONDS = 3600.0  # where locks cannot be had, an older temporary file is in use no more
+_CLOCK_SKEW_SECONDS = 3600.0
 _CHUNK = 1024 * 1024
 _HAS_LOCKS = os.name == "posix"
 _LOCK_SECONDS = 60.0
@@ -88,14 +89,61 @@ def write_files(files: Mapping[Path, bytes]) -> None:
             _write(target, data, sync=False, private=False, special=False)
 
 
+@contextmanager
+def temporary_folder(parent: Path | str) -> Iterator[Path]:
+    """Make a folder in *parent*, which only its owner can read, and remove it after the block.
+
+    A folder that a killed process left is removed by `remove_leftovers`.
+
+    Raises:
+        OutputError: It cannot be made.
+    """
+    with _convert_to_output_error(parent):
+        remove_leftovers(parent)
+        folder, handle = _make_folder(parent)
+    try:
+        yield folder
+    finally:
+        remove_folder(folder)
+        if handle is not None:
+            os.close(handle)
+
+
+def _make_folder(parent: Path | str) -> tuple[Path, int | None]:
+    """Make a temporary folder, and return its path and a handle of it that locks it."""
+    while True:
+        folder = temporary_name(parent)
+        folder.mkdir(0o700)
+        handle = os.open(folder, os.O_RDONLY) if _HAS_LOCKS else None
+        if handle is None or (_lock(handle) is not False and folder.exists()):
+            return folder, handle
+        os.close(handle)  # as in `new_file`
+
+
+def remove_folder(folder: Path | str) -> None:
+    """Remove *folder* with its content, except what cannot be removed."""
+    import shutil  # noqa: PLC0415 - slow, and a search removes no folder
+
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def temporary_name(folder: Path | str) -> Path:
+    """Return a new path in *folder* that `remove_leftovers` removes unless it is locked."""
+    prefix, suffix = _TEMPORARY
+    return Path(folder, f"{prefix}{os.urandom(8).hex()}{suffix}")
+
+
 def remove_leftovers(folder: Path | str) -> None:
-    """Remove the temporary files that killed processes left in *folder*, except those in use."""
+    """Remove the temporary files that killed processes left in *folder*, except those in use.
+
+    The same holds for temporary folders.
+    """
     with contextlib.suppress(OSError), os.scandir(folder) as found:
         prefix, suffix = _TEMPORARY
         for entry in found:
             if entry.name.startswith(prefix) and entry.name.endswith(suffix):
                 with contextlib.suppress(OSError):  # a file that cannot be removed stays
-                    _remove_unused(entry.path)
+                    _remove_unused(entry.path, is_folder=entry.is_dir(follow_symlinks=False))
 
 
 @contextmanager
@@ -128,6 +176,18 @@ def locked_folder(folder: Path | str, *, seconds: float = _LOCK_SECONDS) -> Iter
     finally:
         if handle is not None:
             os.close(handle)
+
+
+def read_last_use(path: Path | str) -> float:
+    """Return the modification time of *path*, or 0 if it cannot be read.
+
+    A time in the future is also 0. Otherwise files from before the clock was set back would outlive
+    all newer ones in a cache that keeps the last used.
+    """
+    with contextlib.suppress(OSError):
+        used = Path(path).stat().st_mtime
+        return used if used < time.time() + _CLOCK_SKEW_SECONDS else 0.0
+    return 0.0
 
 
 def exists(path: Path | str) -> bool:
@@ -326,9 +386,8 @@ def new_file(folder: Path, mode: int | None) -> tuple[Path, int]:
         OSError: It cannot be made.
     """
     flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-    prefix, suffix = _TEMPORARY
     while True:
-        temporary = folder / f"{prefix}{os.urandom(8).hex()}{suffix}"
+        temporary = temporary_name(folder)
         # Closed to others from the first moment: its mode is widened only once it is whole.
         handle = os.open(temporary, flags, 0o666 if mode is None else 0o600)
         if _lock(handle) is not False and temporary.exists():
@@ -359,14 +418,15 @@ def _fill(
         temporary.chmod(stat.S_IMODE(mode))
 
 
-def _remove_unused(path: str) -> None:
-    """Remove a temporary file that no process has locked."""
-    handle = os.open(path, os.O_RDWR | os.O_NOFOLLOW) if _HAS_LOCKS else None
+def _remove_unused(path: str, *, is_folder: bool) -> None:
+    """Remove a temporary file or folder that no process has locked."""
+    flags = os.O_RDONLY if is_folder else os.O_RDWR
+    handle = os.open(path, flags | os.O_NOFOLLOW) if _HAS_LOCKS else None
     try:
         is_ours = None if handle is None else _lock(handle)
         age = time.time() - Path(path).lstat().st_mtime
         if is_ours or (is_ours is None and age > _ABANDONED_SECONDS):
-            Path(path).unlink()
+            remove_folder(path) if is_folder else Path(path).unlink()
     finally:
         if handle is not None:
             os.close(handle)

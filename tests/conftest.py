@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import is_hypothesis_test, settings
+from jsonschema import Draft202012Validator
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
@@ -98,6 +100,24 @@ def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, None, None]:
     """Measure what ends with a test."""
     with tracing(item.session.stash[TRACER]):
         return (yield)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def known_schemas() -> Iterator[None]:
+    """Check each schema once: the client of the SDK does it again for each tool that it calls.
+
+    That was most of what a test of the gateway took.
+    """
+    check, valid = Draft202012Validator.check_schema, set()
+
+    def check_once(schema: Any) -> None:
+        if (key := json.dumps(schema, default=repr)) not in valid:
+            check(schema)
+            valid.add(key)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Draft202012Validator, "check_schema", check_once)
+        yield
 
 
 @pytest.fixture(scope="session")

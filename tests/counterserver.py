@@ -1,7 +1,8 @@
 """MCP servers that keep state: `python counterserver.py [http PORT [stateless]]`.
 
-The tool `count` returns how often it was called, and by which process or session. They speak the
-protocol by hand, so that hundreds of them start quickly.
+The tool `count` returns how often it was called, and by which process or session; its arguments
+make it announce changes, die, be late, or send many messages first. They speak the protocol by
+hand, so that hundreds of them start quickly.
 """
 
 from __future__ import annotations
@@ -9,8 +10,11 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from uuid import uuid4
+
+FLOOD = '{"jsonrpc": "2.0", "method": "notifications/message", "params": {"data": "wet"}}\n'
 
 counts: dict[str, int] = {}
 
@@ -31,8 +35,13 @@ def answer(request: dict, session: str) -> dict | None:
         result = {"tools": [{"name": "count", "inputSchema": {"type": "object"}}]}
     elif method == "tools/call":
         counts[session] = counts.get(session, 0) + 1
-        if request["params"].get("arguments", {}).get("announces"):
+        asked = request["params"].get("arguments", {})
+        if asked.get("announces"):
             sys.stdout.write('{"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}\n')
+        if asked.get("dies"):
+            os._exit(3)
+        time.sleep(asked.get("seconds", 0))
+        sys.stdout.write(FLOOD * asked.get("floods", 0))
         result = {"content": [{"type": "text", "text": f"{counts[session]} {session}"}]}
     elif method == "ping":
         result = {}

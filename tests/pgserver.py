@@ -31,7 +31,7 @@ def server(*options: str) -> Iterator[str]:
     """Start a server with *options* (`name=value`) and give its connection string."""
     folder = Path(tempfile.mkdtemp(prefix="mcpg-pg-"))
     try:
-        with _running(folder, _identity(), (*OPTIONS, *options)) as dsn:
+        with _running(folder, identity_of_server(), (*OPTIONS, *options)) as dsn:
             yield dsn
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -53,7 +53,7 @@ def _running(folder: Path, identity: dict[str, Any], options: tuple[str, ...]) -
             [str(binaries / "postgres"), *data, *settings], stderr=log, **how
         )
     try:
-        _await(dsn, process, folder / "log")
+        await_answer(dsn, process, folder / "log")
         with psycopg.connect(dsn, autocommit=True) as connection:
             connection.execute("create extension vector")
         yield dsn
@@ -62,7 +62,7 @@ def _running(folder: Path, identity: dict[str, Any], options: tuple[str, ...]) -
         process.wait(PATIENCE)
 
 
-def _identity() -> dict[str, Any]:
+def identity_of_server() -> dict[str, Any]:
     """Say as whom the server runs: it refuses to run as root."""
     if sys.platform == "win32" or os.geteuid():
         return {}
@@ -97,7 +97,8 @@ def _place(folder: Path) -> tuple[list[str], str]:
     return listening, f"host=127.0.0.1 port={port} user=mcpg dbname=postgres"
 
 
-def _await(dsn: str, process: subprocess.Popen[bytes], log: Path) -> None:
+def await_answer(dsn: str, process: subprocess.Popen[bytes], log: Path) -> None:
+    """Wait until a server that was started answers."""
     end = time.monotonic() + PATIENCE
     while True:
         try:

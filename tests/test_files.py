@@ -20,7 +20,9 @@ from mcpg.files import (
     is_folder,
     locked_folder,
     read_bytes,
+    read_last_use,
     remove_leftovers,
+    temporary_folder,
     text_of_path,
     write_files,
 )
@@ -341,6 +343,45 @@ def test_temporary_files_in_use_stay(tmp_path: Path, monkeypatch: pytest.MonkeyP
     atomic_write(tmp_path / "file", b"x")
     assert len([name for name in seen if name.startswith(".mcpg-")]) == 1
     assert names_in(tmp_path) == sorted([*before, "file"])
+
+
+@posix
+def test_a_temporary_folder_stays_while_it_is_used(tmp_path: Path) -> None:
+    """It is removed with its content afterwards, or by the next one if its process was killed."""
+    program = (
+        "import os, pathlib, signal, sys\nfrom mcpg.files import temporary_folder\n"
+        "with temporary_folder(sys.argv[1]) as folder:\n"
+        "    (folder / 'in').mkdir()\n    (folder / 'in' / 'file').touch()\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    subprocess.run([sys.executable, "-c", program, str(tmp_path)], check=False)
+    (left,) = names_in(tmp_path)
+    with temporary_folder(tmp_path) as folder:
+        assert names_in(tmp_path) == [folder.name] != [left]
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+        (folder / "file").touch()
+        remove_leftovers(tmp_path)
+        with temporary_folder(tmp_path) as other:
+            assert names_in(tmp_path) == sorted([folder.name, other.name])
+        assert names_in(folder) == ["file"]
+    assert names_in(tmp_path) == []
+
+
+def test_a_temporary_folder_that_cannot_be_made(tmp_path: Path) -> None:
+    """The error names the place."""
+    (tmp_path / "file").touch()
+    with pytest.raises(OutputError) as caught, temporary_folder(tmp_path / "file"):
+        pass
+    assert caught.value.place == str(tmp_path / "file")
+
+
+def test_a_use_in_the_future_is_no_use(tmp_path: Path) -> None:
+    """A file from before the clock was set back is not the last used one of a cache."""
+    now = time.time()
+    for seconds, used in ((-100, now - 100), (60, now + 60), (86_400, 0)):
+        os.utime(tmp_path, (now, now + seconds))
+        assert read_last_use(tmp_path) == pytest.approx(used)
+    assert read_last_use(tmp_path / "nothing") == 0
 
 
 @posix

@@ -40,7 +40,10 @@ def test_the_demo_uses_what_is_there(tmp_path: Path) -> None:
 
 
 def test_tests_need_everything(tmp_path: Path) -> None:
-    """Where only the demo was set up, the tests install all they need."""
+    """Where only the demo was set up, the tests install all they need beside it."""
+    assert "-m venv" in planned(tmp_path, "style")
     (tmp_path / ".venv").mkdir()
     (tmp_path / ".venv/.demo").touch()
-    assert "--group dev" in planned(tmp_path, "style")
+    plan = planned(tmp_path, "style")
+    assert "--group dev" in plan
+    assert "-m venv" not in plan

@@ -52,7 +52,14 @@ from mcpg.errors import (
     UsageError,
     info,
 )
-from mcpg.files import MAX_BYTES, file_holds, read_bytes, text_of_path
+from mcpg.files import (
+    MAX_BYTES,
+    file_holds,
+    read_bytes,
+    read_last_use,
+    remove_leftovers,
+    text_of_path,
+)
 from mcpg.index.document_terms import analyse_documents
 from mcpg.index.file import cached_path, write_index_beside
 from mcpg.index.word_sections import (
@@ -258,6 +265,8 @@ class BuildCacheSession:
         folder = cache_folder() if target else None
         self._path = Path(cached_path(target, folder, SUFFIX)) if target and folder else None
         self._words_path = self._path and self._path.with_suffix(WORDS_SUFFIX)
+        if folder:  # of a run that was killed at its end, after which this one may write nothing
+            remove_leftovers(folder)
         self._jobs = jobs
         self._workers: Workers | None = None
         self._handovers: dict[bytes, WorkerFiles] = {}
@@ -336,10 +345,10 @@ class BuildCacheSession:
             with suppress(OutputError, OSError, ValueError):
                 save_build_cache(self._path, self.memo)
                 folder = self._path.parent
-                times: dict[str, int] = {}
+                times: dict[str, float] = {}
                 for file in folder.glob(f"*{SUFFIX}"):
                     name = file.name.removesuffix(WORDS_SUFFIX).removesuffix(SUFFIX)
-                    times[name] = max(file.stat().st_mtime_ns, times.get(name, 0))
+                    times[name] = max(read_last_use(file), times.get(name, 0.0))
                 for name in sorted(times, key=times.__getitem__)[:-MOST_FILES]:
                     for suffix in (SUFFIX, WORDS_SUFFIX):
                         (folder / f"{name}{suffix}").unlink(missing_ok=True)

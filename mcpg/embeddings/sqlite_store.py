@@ -39,6 +39,7 @@ _DAMAGED = {sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT}
 _REMEDIES = {
     sqlite3.SQLITE_BUSY: "wait until no other process uses it, or name another file",
     sqlite3.SQLITE_FULL: "free some space, or name a file on another disk",
+    sqlite3.SQLITE_IOERR: "free some space, or name a file on another disk",
     sqlite3.SQLITE_READONLY: "name a file in a place that can be written",
 }
 

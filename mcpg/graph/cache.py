@@ -14,9 +14,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shutil
-import tempfile
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache, cached_property
@@ -30,7 +27,15 @@ from mcpg import __version__
 from mcpg.documents.addresses import BASE
 from mcpg.documents.model import ToolDocument
 from mcpg.errors import Diagnostic, McpgError
-from mcpg.files import atomic_write, read_bytes
+from mcpg.files import (
+    atomic_write,
+    read_bytes,
+    read_last_use,
+    remove_folder,
+    remove_leftovers,
+    temporary_folder,
+    temporary_name,
+)
 from mcpg.graph.terms import Triple
 from mcpg.graph.triples import distinct_documents, make_triples
 from mcpg.search.caches import add_digest, check_digest
@@ -51,8 +56,6 @@ MOST_BYTES = 1024 * 1024 * 1024
 _DATA = "data"
 _LOG = "LOG"
 _DIGITS = 32
-_UNFINISHED = ".tmp"
-_ABANDONED = 86_400.0
 _LARGEST_PART = 256 * 1024 * 1024
 
 
@@ -71,15 +74,15 @@ class GraphCache:
 
     def drop_oldest(self) -> None:
         """Drop the least recently used entries, and the remains of killed processes."""
-        entries = sorted(self._folder.glob(f"*{SUFFIX}"), key=_last_use, reverse=True)
+        entries = sorted(self._folder.glob(f"*{SUFFIX}"), key=read_last_use, reverse=True)
         room = MOST_BYTES
         for place, entry in enumerate(entries):
             room -= measure_entry(entry)
             if place and (place >= MOST_GRAPHS or room < 0):
                 remove_entry(entry)
-        for left in self._folder.glob(f"*{SUFFIX}*{_UNFINISHED}"):
-            if time.time() - _last_use(left) > _ABANDONED:
-                shutil.rmtree(left, ignore_errors=True)
+                with suppress(OSError):  # a killed process may have left an empty folder
+                    entry.rmdir()
+        remove_leftovers(self._folder)
 
 
 class CacheEntry:
@@ -99,12 +102,9 @@ class CacheEntry:
 
     def keep_store(self, data: bytes, note: Any) -> None:
         """Make a store of *data*, in Turtle, and keep it with *note*, a JSON value."""
-        with suppress(OSError):
+        with suppress(McpgError, OSError):
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryDirectory(
-                _UNFINISHED, self.path.name, self.path.parent, ignore_cleanup_errors=True
-            ) as folder:
-                work = Path(folder)
+            with temporary_folder(self.path.parent) as work:
                 store = pyoxigraph.Store(work / _DATA)
                 store.bulk_load(data, format=pyoxigraph.RdfFormat.TURTLE, lenient=True)
                 store.flush()
@@ -115,7 +115,7 @@ class CacheEntry:
                 (work / SEAL).write_bytes(self._seal_value(sealed))
                 self.path.mkdir(exist_ok=True)
                 if self.store() is None:
-                    _remove(self.path / STORE)
+                    _remove(self.path / STORE, self.path.parent)
                 # If another process was first, this fails and the store of that process stays.
                 work.rename(self.path / STORE)
                 self._mark_use()
@@ -201,7 +201,7 @@ class CachedGraph:
     def drop_store(self) -> None:
         """Continue without a store on disk, and remove the open one."""
         if self._entry is not None:
-            _remove(self._entry.path / STORE)
+            _remove(self._entry.path / STORE, self._entry.path.parent)
         self.store = None
 
     def is_damaged(self) -> bool:
@@ -239,15 +239,15 @@ def measure_entry(path: Path) -> int:
 def remove_entry(path: Path) -> None:
     """Remove the entry at *path*; an entry in use may stay."""
     if is_entry(path):
-        _remove(path)
+        _remove(path, path.parent)
 
 
-def _remove(folder: Path) -> None:
-    """Remove *folder*, renamed first, so that no reader finds it half removed."""
-    away = folder.with_name(f"{folder.name}{time.monotonic_ns()}{_UNFINISHED}")
+def _remove(folder: Path, parent: Path) -> None:
+    """Remove *folder*, moved to *parent* first, so that no reader finds it half removed."""
+    away = temporary_name(parent)
     with suppress(OSError):
         folder.rename(away)
-        shutil.rmtree(away, ignore_errors=True)
+        remove_folder(away)
 
 
 def _list_files(folder: Path) -> Iterator[Path]:
@@ -262,12 +262,6 @@ def _digests(folder: Path) -> Mapping[str, str]:
             with path.open("rb") as file:
                 found[path.name] = hashlib.file_digest(file, "sha256").hexdigest()
     return found
-
-
-def _last_use(path: Path) -> float:
-    with suppress(OSError):
-        return path.stat().st_mtime
-    return 0.0
 
 
 @cache

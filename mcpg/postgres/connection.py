@@ -10,11 +10,12 @@ import hashlib
 import logging
 import os
 import random
+import socket
 import time
 from collections.abc import Callable, Collection, Iterator
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from dataclasses import dataclass, field
-from threading import Lock
+from threading import Lock, Timer
 from typing import Any, TypeAlias, TypeVar
 
 import psycopg
@@ -245,20 +246,25 @@ class Database(AbstractContextManager["Database"]):
         attempts: int | None = None,
         *,
         retried: Collection[str] = (),
+        is_brief: bool = False,
     ) -> Answer:
         """Do *work*, which may be called several times, in a transaction of its own.
 
         It is retried, up to *attempts* times, after a transient failure or one of the SQLSTATE
-        codes *retried*.
+        codes *retried*. If it *is_brief*, it may take as long as one statement may, and the
+        connection is cut a second later: the server may be frozen.
         """
+        seconds = self.settings.statement_timeout + 1 if is_brief else None
         most = attempts or self.settings.attempts
         attempt = 1
         while True:
             pool = None
             try:
                 pool = self._open_pool()
-                with pool.connection() as connection:
-                    return work(connection)
+                with pool.connection() as connection, _cut_after(seconds, connection):
+                    answer = work(connection)
+                    connection.commit()
+                    return answer
             except psycopg.Error as fault:
                 if pool is not None and is_lost(fault):
                     self._discard(pool)
@@ -312,11 +318,14 @@ class Database(AbstractContextManager["Database"]):
 
     def _open_pool(self) -> ConnectionPool[Connection]:
         self._own()
+        if (opened := self._pool) is not None:
+            return opened
+        # A single connection fails at once with a reason; a pool would only wait. No thread waits
+        # for the failing connection of another.
+        with psycopg.connect(self._conninfo, autocommit=True) as connection:
+            migrate(connection, self.settings.schema, self.address)
         with self._lock:
             if self._pool is None:
-                # A single connection fails at once with a reason; a pool would only wait.
-                with psycopg.connect(self._conninfo, autocommit=True) as connection:
-                    migrate(connection, self.settings.schema, self.address)
                 self._pool = ConnectionPool(
                     self._conninfo,
                     kwargs={"autocommit": False},
@@ -342,6 +351,27 @@ class Database(AbstractContextManager["Database"]):
                 return
             self._pool = None
         pool.close()
+
+
+@contextmanager
+def _cut_after(seconds: float | None, connection: Connection) -> Iterator[None]:
+    """Cut the *connection* if the block takes longer than *seconds*; `None` for no limit."""
+    if seconds is None:
+        yield
+        return
+    with socket.fromfd(connection.fileno(), socket.AF_INET, socket.SOCK_STREAM) as copy:
+
+        def cut() -> None:
+            with suppress(OSError):
+                copy.shutdown(socket.SHUT_RDWR)
+
+        timer = Timer(seconds, cut)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
 
 
 _CONFIGURE = """

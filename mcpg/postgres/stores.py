@@ -87,7 +87,7 @@ class PostgresCache:
                 connection.execute(_MARK, asked)
             return bytes(value)
 
-        return self._database.run(read, attempts=_ATTEMPTS)
+        return self._database.run(read, attempts=_ATTEMPTS, is_brief=True)
 
     def put(self, kind: str, key: str, value: bytes) -> None:
         """Keep *value* unless it is larger than `LARGEST_VALUE`."""
@@ -102,7 +102,7 @@ class PostgresCache:
             if is_to_sweep:
                 connection.execute(_SWEEP, kept)
 
-        self._database.run(write, attempts=_ATTEMPTS)
+        self._database.run(write, attempts=_ATTEMPTS, is_brief=True)
 
     def close(self) -> None:
         """Free the connections; entries stay."""
@@ -154,7 +154,8 @@ with clock as (
 ), surplus as (
   select kind, key from cache order by used desc, kind, key offset %(most)s
 ), stale as (
-  select kind, key from cache, clock where now >= least(sleeps, dies)
+  select kind, key from cache, clock
+  where now >= least(sleeps, dies) or now < used -- the clock was set back
 ), chosen as (
   select kind, key from cache
   where (kind, key) in (select * from surplus union select * from stale)
@@ -360,7 +361,7 @@ class PostgresCandidates:
     @property
     def fingerprint(self) -> str:
         """The common identity of sources that choose alike: the publication, and how it is read."""
-        found = self.database.run(self._find_publication, attempts=2)
+        found = self.database.run(self._find_publication, attempts=2, is_brief=True)
         which = f"{found.key}:{found.number}:{found.fingerprint}"
         return f"postgres:{which}:{self.reads}:{self.is_offering}"
 
@@ -395,7 +396,7 @@ class PostgresCandidates:
             turns = chain(*zip_longest(worded, near))
             return list(dict.fromkeys(one for one in turns if one is not None))[:count]
 
-        return self.database.run(choose, attempts=2, retried=_REPLACED)
+        return self.database.run(choose, attempts=2, retried=_REPLACED, is_brief=True)
 
     def publish(
         self, tools: Iterable[PublishedTool], key: str, fingerprint: str = "", keep: int = 1

@@ -61,6 +61,9 @@ MOST_WORDS = 4_096
 MOST_FREQUENT = 4_096
 """The number of most frequent words of the catalog's language that are also read ahead."""
 
+FREQUENT_PER_WORD = 16
+"""A catalog of fewer words has so many frequent ones read ahead for each of its own."""
+
 MOST_POSTINGS = 262_144
 """Postings are read ahead where there are up to so many; each takes about a hundred bytes."""
 
@@ -135,7 +138,8 @@ class Searcher:
         language = index.language or lexicon.ENGLISH
         reader = TermReader(index, language, self._memo)
         reader.read_stems()
-        frequent = lexicon.frequent_words(language, MOST_FREQUENT)
+        most = min(MOST_FREQUENT, FREQUENT_PER_WORD * len(numbers))
+        frequent = lexicon.frequent_words(language, most)
         for one in reader.read((*map(index.word, numbers[:MOST_WORDS]), *frequent)):
             index.grams.of_word(one.repairs[0].word if one.repairs else one.text)
         for tool in range(len(index)) if len(index) <= MOST_TOOLS else ():

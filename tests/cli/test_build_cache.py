@@ -163,18 +163,35 @@ def test_a_cache_that_cannot_be_written_is_no_error(run: Callable[..., Run]) -> 
 
 
 @pytest.mark.usefixtures("manifest")
-def test_outputs_that_were_built_long_ago_are_forgotten(run: Callable[..., Run]) -> None:
-    """The cache folder holds the memory of the outputs that were built last."""
+def test_a_run_with_nothing_to_do_removes_what_a_killed_one_left(run: Callable[..., Run]) -> None:
+    """A run that is killed while it saves its memory has already written all else."""
+    run("bundle", "tools.json")
+    (cache() / ".mcpg-0123456789abcdef.tmp").touch()
+    assert "up to date" in run("bundle", "tools.json").err
+    assert [*cache().glob(".mcpg-*")] == []
+
+
+@pytest.mark.usefixtures("manifest")
+@pytest.mark.parametrize("first", [0, 2**32], ids=["the past", "the future"])
+def test_outputs_that_were_built_long_ago_are_forgotten(
+    run: Callable[..., Run], first: int
+) -> None:
+    """The cache folder holds the memory of the outputs that were built last.
+
+    A time in the future is from before the clock was set back.
+    """
     cache().mkdir()
     for number in range(MOST_FILES):
-        file = cache() / f"old{number}.memo"
+        file = cache() / f"old{number:02}.memo"
         file.touch()
-        os.utime(file, (number, number))
+        os.utime(file, (first, first + number))
     (cache() / "graph.mdld-00000000.idx").touch()
     run("bundle", "tools.json")
 
     names = {name.partition("-")[0] for name in remembered()}
-    assert names == {"graph.mdld", *(f"old{number}.memo" for number in range(1, MOST_FILES))}
+    assert "graph.mdld" in names
+    assert len(names) == MOST_FILES
+    assert first or "old00.memo" not in names
 
 
 @pytest.mark.parametrize("command", [("bundle", "tools.json"), ("bundle", "documents")])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -10,11 +11,12 @@ import sys
 import tomllib
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 from servers_catalogs import SERVER
 
+from mcpg import files
 from mcpg.text.library_errors import install_command
 
 if TYPE_CHECKING:
@@ -126,6 +128,38 @@ def test_nothing_is_overwritten(
     assert files_below(folder) == before
     assert run("init", "--force", "-q").code == 0
     assert (folder / name).read_text("utf-8") != "# mine\n"
+
+
+def test_a_run_after_a_killed_one_finishes_its_work(
+    folder: Path, home: Path, run: Callable[..., Run]
+) -> None:
+    """A configuration file that the killed run wrote, and nobody edited, is no obstacle."""
+    write(home / CLAUDE, pages=program("pages"))
+    assert run("init", "-q").code == 0
+    whole = files_below(folder)
+    for name in ("graph.mdld", "graph.mdld.idx"):
+        (folder / name).unlink()
+    assert run("init", "-q").code == 0
+    assert files_below(folder).keys() == whole.keys()
+    (folder / "graph.mdld").unlink()
+    (folder / "mcpg.toml").write_text("# mine\n", "utf-8")
+    assert run("init", "-q").code == 2
+
+
+def test_a_folder_that_cannot_be_written(
+    home: Path, run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The reason is reported; there is nothing to take back, which would fail as well."""
+
+    def refuse(*_: object, **__: object) -> NoReturn:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    write(home / CLAUDE, pages=program("pages"))
+    monkeypatch.setattr(files, "new_file", refuse)
+    monkeypatch.setattr(Path, "unlink", refuse)
+    done = run("init")
+    assert done.code == 2
+    assert "error: mcpg.toml: cannot be written: read-only file system" in done.err
 
 
 def test_files_of_the_working_folder_are_used_on_request(

@@ -185,15 +185,14 @@ def bundled(run: Callable[..., Run], sources: Path) -> Path:
 
 
 @ALONE
-@pytest.mark.parametrize("mode", ["legacy", "auto"])
-def test_a_bundle_is_served_alone(bundled: Path, arguments: list[str], mode: str) -> None:
+def test_a_bundle_is_served_alone(bundled: Path, arguments: list[str]) -> None:
     """However a bundle is named, its tools are found and described over standard input."""
     command = ["-W", "ignore", "-m", "mcpg", "serve", *arguments]
     environ = dict(os.environ)
     program = StdioServerParameters(
         command=sys.executable, args=command, env=environ, cwd=str(bundled)
     )
-    anyio.run(described, program, mode)
+    anyio.run(described, program, "legacy")
 
 
 @ALONE

@@ -77,10 +77,11 @@ KINDS: dict[str, tuple[type[Any], tuple[str, ...]]] = {
 }
 # Thousands of searches take three times as long where they are traced; these few reach what all do.
 UNTRACED = pytest.mark.untraced
-STRATEGIES = [
-    pytest.param("graph", marks=UNTRACED),
-    "auto",
-    pytest.param("embeddings", marks=UNTRACED),
+TRACED = ("embeddings", "store")
+# `auto` uses every service, `embeddings` mainly those of vectors.
+KINDS_AND_STRATEGIES = [
+    *((kind, "auto") for kind in KINDS),
+    *((kind, "embeddings") for kind in TRACED),
 ]
 FAULTS: list[Exception] = [
     *(RuntimeError(SECRET), KeyError(SECRET), OSError(5, SECRET), TimeoutError(SECRET)),
@@ -112,12 +113,11 @@ def search(kind: str, service: Any, strategy: str) -> None:
         assert not any(SECRET in one.message for one in result.diagnostics)
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize(
-    ("kind", "method"),
+    ("kind", "strategy", "method"),
     [
-        pytest.param(kind, one, marks=() if kind in {"embeddings", "store"} else UNTRACED)
-        for kind in KINDS
+        pytest.param(kind, strategy, one, marks=() if kind in TRACED else UNTRACED)
+        for kind, strategy in KINDS_AND_STRATEGIES
         for one in KINDS[kind][1]
     ],
 )
@@ -131,8 +131,7 @@ def test_a_method_may_raise_or_return_anything(kind: str, method: str, strategy:
 
 
 @pytest.mark.untraced
-@pytest.mark.parametrize("strategy", STRATEGIES)
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("kind", "strategy"), KINDS_AND_STRATEGIES)
 def test_a_service_may_be_of_another_kind(kind: str, strategy: str) -> None:
     """What is no service at all fails as one that is broken."""
     for odd in ODD:

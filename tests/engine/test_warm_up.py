@@ -117,6 +117,7 @@ def read_ahead() -> set[str]:
         ("MOST_POSTINGS", {"all postings"}),
         ("MOST_WORDS", {"invoice"}),
         ("MOST_FREQUENT", {"government"}),
+        ("FREQUENT_PER_WORD", {"government"}),
     ],
 )
 def test_what_would_not_be_kept_is_not_read_ahead(bound: str, left: set[str]) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from builders import make_tool
+from kills import killed, steps
 
 from mcpg.bundle import assemble
 from mcpg.graph import cache as graphs
@@ -211,6 +212,48 @@ def test_two_processes_keep_one_graph(tmp_path: Path, documents: tuple[ToolDocum
     assert answers == [str(len(documents)).encode()] * 3
     assert [path.suffix for path in tmp_path.iterdir()] == [graphs.SUFFIX]
     assert GraphCache(tmp_path).entry(b"1").store() is not None
+
+
+class Store:
+    """A store that keeps nothing."""
+
+    def __init__(self, path: Path) -> None:
+        path.mkdir()
+        (path / "file").touch()
+
+    def bulk_load(self, *_: object, **__: object) -> None:
+        """Load nothing."""
+
+    def flush(self) -> None:
+        """Write nothing."""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_killed_process_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whenever it is killed, also while it replaces a damaged store or drops an old graph."""
+    monkeypatch.setattr(graphs, "MOST_GRAPHS", 1)
+    # The threads of a real one do not survive a fork.
+    monkeypatch.setattr(graphs.pyoxigraph, "Store", Store)
+
+    def attempt(step: int) -> bool:
+        folder = tmp_path / str(step)
+        GraphCache(folder).entry(b"2").keep_part(graphs.DESCRIPTION, {})
+        entry = GraphCache(folder).entry(b"1")
+        (entry.path / graphs.STORE).mkdir(parents=True)
+        (entry.path / graphs.STORE / graphs.SEAL).write_bytes(graphs.MAGIC)
+        return killed(lambda: entry.keep_store(b"", None), step)
+
+    tried = 0
+    for tried in steps(attempt):
+        entry = GraphCache(tmp_path / str(tried)).entry(b"3")
+        entry.keep_store(b"", None)
+        assert entry.store() is not None
+        assert [*entry.path.parent.iterdir()] == [entry.path], f"step {tried}"
+        assert [path.name for path in entry.path.iterdir()] == [graphs.STORE]
+    assert tried > 8
 
 
 def test_graphs_used_longest_ago_are_dropped(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -331,3 +332,47 @@ def test_an_opening_is_sought_no_further_than_a_query_is_long() -> None:
     after = stems.cache_info()
     assert len(query) == 300
     assert after.hits + after.misses - before.hits - before.misses <= len(query)
+
+
+def test_names_that_differ_by_case_or_separators(found: Callable[..., set[str]]) -> None:
+    """Names of one source that are written alike are reported; other names are not."""
+    written = [tool(name, f"{GOOD} {name}") for name in ("pay_bill", "payBill", "pay_bills")]
+    assert found(*written[:2], select=["N103"]) == {"N103"}
+    assert found(written[0], written[2], select=["N103"]) == set()
+
+
+@pytest.mark.parametrize(("field", "most"), [("aliases", 25), ("keywords", 12)])
+def test_hints_that_claim_too_much(check: Callable[..., Report], field: str, most: int) -> None:
+    """More aliases, and more keywords with one word, than a tool needs are reported."""
+    for count, expected in ((most, []), (most + 1, ["K101"])):
+        hints = {"tools": {"order_search": {field: [f"order {n}x" for n in range(count)]}}}
+        files = {"shop.json": {"tools": sound()}, "shop.hints.json": hints}
+        assert [one.code for one in check(files, ["K101"]).findings] == expected
+
+
+def test_titles_and_aliases_that_find_other_tools(check: Callable[..., Report]) -> None:
+    """A title and an alias with which a search finds another tool first are reported."""
+    box = tool("box_open", "Show a box with what is inside, to anybody.", title="Invoice PDF")
+    hints = {"box_open": {"aliases": ["parcel track", "crate"]}}
+    hints["invoice_pdf"] = {"aliases": ["invoice pdf"]}
+    files = {"shop.json": {"tools": [*sound(), box]}, "shop.hints.json": {"tools": hints}}
+    findings = check(files, ["R102", "R103"]).findings
+    hiders = {one.code: (one.tool_id, one.others[0].tool_id) for one in findings}
+    assert hiders == {"R102": ("box_open", "invoice_pdf"), "R103": ("box_open", "parcel_track")}
+
+
+def test_a_tool_without_relations_among_related_ones(check: Callable[..., Report]) -> None:
+    """A tool is an orphan if nearly all tools of its source are related, and it is not."""
+    things = [tool(f"thing_{n}", f"Do number {n}.") for n in range(9)]
+    related = {one["name"]: {"related": ["order_search"]} for one in (*sound()[1:], *things)}
+    tools = [*sound(), *things, tool("zebra", "Draw stripes.", inputSchema={"type": "object"})]
+    for hints, expected in ((related, ["zebra"]), ({}, [])):
+        files = {"shop.json": {"tools": tools}, "shop.hints.json": {"tools": hints}}
+        assert [one.tool_id for one in check(files, ["L103"]).findings] == expected
+
+
+def test_every_rule_has_a_test() -> None:
+    """Each rule is named by a test."""
+    files = Path(__file__).parents[1].rglob("test_*.py")
+    tests = "".join(file.read_text("utf-8") for file in files)
+    assert {*RULES} <= {*re.findall(r'"([A-Z]\d{3})"', tests)}

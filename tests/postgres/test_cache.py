@@ -125,6 +125,17 @@ def test_what_has_expired_is_swept_away(postgres: str, clock: Clock) -> None:
         assert count(database) == 1
 
 
+def test_entries_of_a_future_that_never_came_are_swept_away(postgres: str, clock: Clock) -> None:
+    """Otherwise they would stay for as long as the clock was ahead."""
+    with Database(postgres) as database:
+        cache = PostgresCache(database, 8, clock=clock)
+        clock.now += 365 * 86_400
+        cache.put(RESULT, "a", b"1")
+        clock.now -= 365 * 86_400
+        cache.put(RESULT, "b", b"1")
+        assert [cache.get(RESULT, name) for name in "ab"] == [None, b"1"]
+
+
 def test_what_is_too_large_is_not_kept(postgres: str) -> None:
     """One huge value does not fill the table."""
     with Database(postgres) as database:

@@ -7,6 +7,7 @@ import struct
 import subprocess
 import sys
 import threading
+import time
 import traceback
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -321,3 +322,37 @@ def test_missing_packages_are_told() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.startswith("PostgresError PostgreSQL needs the package 'psycopg'")
     assert install_command("postgres") in done.stdout
+
+
+def test_a_server_that_is_frozen_holds_no_brief_work(postgres: str) -> None:
+    """Its own time limits do not run, so the connection is cut; the next one is not affected."""
+
+    def freeze(connection: Connection) -> None:
+        connection.execute("set local statement_timeout = 0")
+        connection.execute("select pg_sleep(60)")
+
+    with quick(postgres, statement_timeout=0.2) as database:
+        start = time.monotonic()
+        with pytest.raises(PostgresError):
+            database.run(freeze, attempts=1, is_brief=True)
+        assert time.monotonic() - start < 30
+        assert database.run(ask("select 2"), is_brief=True) == 2
+
+
+def test_nobody_waits_for_the_connection_of_another() -> None:
+    """A server that accepts connections and is silent makes all wait side by side."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        dsn = f"host=127.0.0.1 port={silent.getsockname()[1]} user=mcpg dbname=x"
+        database, ended = quick(dsn, connect_timeout=2, attempts=1), []
+
+        def connect() -> None:
+            with suppress(PostgresError):
+                database.run(ask("select 1"))
+            ended.append(time.monotonic())
+
+        threads = [threading.Thread(target=connect) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert max(ended) - min(ended) < 2

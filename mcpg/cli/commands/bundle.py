@@ -221,6 +221,7 @@ class _Run:
         chosen, output, guard = self.chosen, self.output, self.guard
         file = None if self.target == STDOUT else self.target
         makes_index = file is not None and not chosen.compares
+        memory = BuildCacheSession(file, chosen.jobs, makes_index=makes_index)
         # The lock may differ although the sources do not.
         signature = self.intake.sign(self.target) if makes_index and guard is None else ""
         files = self.intake.sign_files(self.target) if makes_index and guard is None else ""
@@ -228,7 +229,6 @@ class _Run:
         if last is not None:
             vectors = self.embed_unchanged(last)
             return self.report_written(last.report, (), NO_CHANGES, vectors)
-        memory = BuildCacheSession(file, chosen.jobs, makes_index=makes_index)
         with watched_bundle(self.settings, output, makes_index=makes_index) as tell, memory:
             assembly = self.assemble(memory, file)
             is_refused = guard is not None and guard.refuses(

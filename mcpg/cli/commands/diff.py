@@ -24,7 +24,7 @@ from mcpg.cli.render import RecordListing, markdown, text, write_listing
 from mcpg.cli.settings import Settings
 from mcpg.errors import InputError, NotFoundError, UsageError
 from mcpg.evaluation.judged import Judgements
-from mcpg.files import MAX_BYTES
+from mcpg.files import MAX_BYTES, temporary_folder
 from mcpg.review.change_report import (
     GATES,
     CatalogSide,
@@ -231,9 +231,9 @@ def at_revision(path: str, revision: str) -> Iterator[str]:
     folder = next(one for one in (place, *place.parents) if one.is_dir())
     name = place.relative_to(folder).as_posix()
     commit = _git(folder, "rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}")
-    with tempfile.TemporaryDirectory(prefix="mcpg-") as copy:
+    with temporary_folder(tempfile.gettempdir()) as copy:
         # Sources are called after their folder, so the copy of a folder has its name.
-        root = Path(copy, folder.name) if folder == place else Path(copy)
+        root = copy / folder.name if folder == place else copy
         try:
             _extract(folder, commit.decode().strip(), name, root)
         except (tarfile.TarError, OSError) as fault:

@@ -306,10 +306,6 @@ def _writing_configuration(found: _FoundSources, *, force: bool) -> Iterator[Non
     It has only their paths: entries of servers, and secrets in them, stay where they are. If the
     block fails, the file is as it was before.
     """
-    for name in (CONFIG_FILE, DEFAULT_BUNDLE):
-        if not force and exists(name):
-            remedy = "use `mcpg bundle` and `mcpg search`, another folder, or --force"
-            raise OutputError("exists already, and is not overwritten", place=name, remedy=remedy)
     parts = [f"bundle = {_quote_toml(DEFAULT_BUNDLE)}\n"]
     for key, file in (
         *(("path", one.file) for one in found.used),
@@ -324,8 +320,14 @@ def _writing_configuration(found: _FoundSources, *, force: bool) -> Iterator[Non
         raise SourceError(message, remedy="rename its folder") from None
     target = Path(CONFIG_FILE)
     before = target.read_bytes() if exists(CONFIG_FILE) else None
+    for name in (CONFIG_FILE, DEFAULT_BUNDLE):
+        # A run that was killed leaves the file without a bundle.
+        is_same = name == CONFIG_FILE and before == data
+        if not (force or is_same) and exists(name):
+            remedy = "use `mcpg bundle` and `mcpg search`, another folder, or --force"
+            raise OutputError("exists already, and is not overwritten", place=name, remedy=remedy)
+    atomic_write(target, data)
     try:
-        atomic_write(target, data)
         yield
     except BaseException:
         if before is None:

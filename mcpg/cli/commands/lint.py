@@ -30,6 +30,7 @@ from mcpg.cli.watch import Watcher
 from mcpg.documents.model import encode_content
 from mcpg.engine.loading import with_graphs_read
 from mcpg.errors import OutputError, Severity, UsageError
+from mcpg.files import read_last_use
 from mcpg.index import Index
 from mcpg.index.file import SUFFIX, fresh_index, open_index, write_index
 from mcpg.index.layout import StaleIndexError
@@ -468,7 +469,7 @@ def _open_or_compile(assembly: Assembly) -> Index:
     data = compile_reach_index(assembly, key)
     with suppress(OutputError, OSError):
         write_index(str(path), data)
-        kept = sorted(path.parent.glob(f"*{_ENDING}"), key=lambda one: one.stat().st_mtime_ns)
+        kept = sorted(path.parent.glob(f"*{_ENDING}"), key=read_last_use)
         for file in kept[:-_MOST_FILES]:
             file.unlink(missing_ok=True)
     return Index(data)

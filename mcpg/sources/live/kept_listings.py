@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from mcpg.errors import InputError, OutputError
-from mcpg.files import atomic_write, read_bytes
+from mcpg.files import atomic_write, read_bytes, read_last_use
 from mcpg.sources.client_config import Server, StdioServer
 from mcpg.sources.live.requests import redact
 
@@ -57,7 +57,7 @@ class ListingCache:
             if len(data) > _MOST_BYTES or (path.is_file() and path.read_bytes() == data):
                 return
             atomic_write(path, data, sync=False, private=True)
-            files = sorted(path.parent.glob(f"*{SUFFIX}"), key=lambda one: one.stat().st_mtime_ns)
+            files = sorted(path.parent.glob(f"*{SUFFIX}"), key=read_last_use)
             for one in files[:-_MOST_FILES]:
                 one.unlink(missing_ok=True)
 

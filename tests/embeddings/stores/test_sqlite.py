@@ -328,3 +328,26 @@ def test_it_does_what_the_store_in_memory_does(
             assert {one: part.tolist() for one, part in found.items()} == {
                 one: part.tolist() for one, part in expected.items()
             }
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX limits")
+def test_a_file_that_cannot_grow_names_the_remedy(tmp_path: Path) -> None:
+    """A full disk is more than one error of SQLite; what was kept before stays."""
+    program = (
+        "import resource, sys\nfrom mcpg.embeddings.provider import EmbeddingKey, StoreError\n"
+        "from mcpg.embeddings.sqlite_store import SqliteStore\nimport numpy\n"
+        "vector, store = numpy.ones(500, dtype='float32'), SqliteStore(sys.argv[1])\n"
+        "store.put({EmbeddingKey('first', 'h', 'f'): vector})\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (90_000, 90_000))\n"
+        "try:\n"
+        "    for number in range(200):\n"
+        "        store.put({EmbeddingKey(str(number), 'h', 'f'): vector})\n"
+        "except StoreError as fault:\n    print(fault.remedy)\n"
+    )
+    path = str(tmp_path / "vectors.sqlite")
+    done = subprocess.run(
+        [sys.executable, "-c", program, path], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "free some space, or name a file on another disk\n"
+    key = EmbeddingKey("first", "h", "f")
+    assert key in SqliteStore(path).get([key])

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 import pytest
+from forking import forked
 from hypothesis import given
 from hypothesis import strategies as st
 from mcp import Client, MCPError, StdioServerParameters
@@ -349,7 +350,7 @@ async def test_a_session_that_ends_is_forgotten() -> None:
 
 async def test_what_reads_is_listed_with_the_first_resource_and_prompt() -> None:
     """A search that finds a resource or a prompt, and a link in a result, list what reads it."""
-    command = (str(PROGRAM), "legacy")
+    command = forked(PROGRAM, "legacy")
     server = StdioServer("mcp.json: shop", "shop", sys.executable, command, {"NAME": "shop"})
     live = ServerAccess({"PATH": os.environ["PATH"]}, timeout=30)
     async with Gateway([ServerSource("shop", server)], live=live, reserved=META_TOOLS) as gateway:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from forking import forked
 from mcp import Client, MCPError
 
 from mcpg.errors import NotFoundError
@@ -248,7 +249,7 @@ def test_a_repeated_structured_result_is_kept_once() -> None:
 
 async def test_programs_read_a_kept_result_at_once() -> None:
     """Where servers have resources, the whole of a prompt that is cut is read like one of these."""
-    program = (str(Path(__file__).parents[2] / "primitiveserver.py"), "legacy")
+    program = forked(Path(__file__).parents[2] / "primitiveserver.py", "legacy")
     environment = {"NAME": "shop", "SIZE": str(600_000)}
     shop = StdioServer("mcp.json: shop", "shop", sys.executable, program, environment)
     sources, live = (

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 import pytest
+from forking import forked
 from mcp import Client, MCPError
 from mcp_types import (
     PromptReference,
@@ -44,7 +45,7 @@ MODES = pytest.mark.parametrize("mode", ["legacy", "auto"])
 
 def shop(name: str = "shop", *args: str, **env: str) -> ServerSource:
     """A server with every primitive; *args* are its era and its fault."""
-    command = (str(PROGRAM), *(args or ("legacy",)))
+    command = forked(PROGRAM, *(args or ("legacy",)))
     server = StdioServer(f"mcp.json: {name}", name, sys.executable, command, {"NAME": name, **env})
     return ServerSource(name, server)
 

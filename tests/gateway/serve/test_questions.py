@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import conformance
 import pytest
+from forking import forked
 from mcp import Client, MCPError
 from mcp_types import (
     CreateMessageResult,
@@ -46,7 +47,7 @@ MODES = pytest.mark.parametrize("mode", ["legacy", "auto"])
 
 def shop(era: str = "legacy", timeout: float | None = None, **env: str) -> ServerSource:
     """A server that asks."""
-    command = (str(PROGRAM), era)
+    command = forked(PROGRAM, era)
     server = StdioServer("mcp.json: shop", "shop", sys.executable, command, env, timeout=timeout)
     return ServerSource("shop", server)
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import pytest
 from conformance import served as serving_http
+from forking import forked
 from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
 from pydantic import RootModel
@@ -47,10 +48,12 @@ class Result(RootModel[dict[str, Any]]):
     """A result as it is."""
 
 
-def shop(name: str = "shop", paths: str = "refunds", **env: str) -> ServerSource:
-    """A server with the skills at *paths*."""
+def shop(
+    name: str = "shop", paths: str = "refunds", words: tuple[str, ...] = (), **env: str
+) -> ServerSource:
+    """A server with the skills at *paths*, which *words* after `python` start."""
     env = {"NAME": name, "PATHS": paths, **env}
-    server = StdioServer(f"mcp.json: {name}", name, sys.executable, (str(PROGRAM),), env)
+    server = StdioServer(f"mcp.json: {name}", name, sys.executable, words or forked(PROGRAM), env)
     return ServerSource(name, server)
 
 
@@ -332,7 +335,7 @@ async def test_a_description_that_the_skill_lacks_is_reported() -> None:
 
 async def test_a_change_is_announced() -> None:
     """A change of skills is one of resources, which the protocol has a notification for."""
-    async with served(shop()) as (client, gateway):
+    async with served(shop(words=(str(PROGRAM),))) as (client, gateway):
         assert len(await list_skills(client)) == 1
         async with client.listen(resources_list_changed=True) as changes:
             await gateway.invoke("publish_shop")

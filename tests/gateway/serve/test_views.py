@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 import pytest
+from forking import forked
 from rawclient import INITIALIZE, raw_client
 
 from mcpg.bundle import assemble, build_bundle, write_bundle
@@ -71,7 +72,7 @@ def delete_customer(customer_id: str) -> str:
 
 def server(name: str, **env: str) -> ServerSource:
     """A server with prompts and resources; all of these servers have the same ones."""
-    program = (str(TESTS / "primitiveserver.py"), "legacy")
+    program = forked(TESTS / "primitiveserver.py", "legacy")
     return ServerSource(
         name, StdioServer(f"mcp.json: {name}", name, sys.executable, program, {"NAME": name, **env})
     )
