@@ -46,7 +46,7 @@ _QUERY = {
     "limit": 5,
     "strategy": "graph",
     "fusion": "",
-    "normalize": False,
+    "rewrite": False,
     "lexicon": True,
     "include_disabled": False,
     "min_score": 0.0,
