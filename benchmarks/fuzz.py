@@ -1,4 +1,4 @@
-"""Fuzz the readers of mcpg, guided by coverage: whatever they are given, they must say so.
+"""Fuzz the readers of mcpg, guided by coverage: they read whatever they are given, or refuse it.
 
     python benchmarks/fuzz.py TARGET ...|all [--executions 20000] [--folder FOLDER] [--seed 0]
     python benchmarks/fuzz.py TARGET --replay FILE ...
@@ -9,7 +9,7 @@ reaches new code, and changes it again: by its structure, or by bytes. With `all
 are divided by the shares of the targets.
 
 A reader returns a value or raises `McpgError`. Faults are any other exception, more than a second
-of its own time, more than 500 MB of further memory, and a change of a file outside of its folder.
+of the processor, more than 500 MB of further memory, and a change of a file outside of its folder.
 Each kind of fault is counted once and kept with its smallest input in FOLDER/TARGET/faults; a later
 run with the same folder continues with the inputs found before. `--replay` runs files without
 atheris and prints what happens. The table has the executions and those a second, the branches

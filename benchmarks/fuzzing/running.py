@@ -135,7 +135,7 @@ class Runner:
         return None
 
     def _tick(self, _: int, __: FrameType | None) -> None:
-        """Stop the reader at the second tick within one execution, after a second or more."""
+        """Stop the reader once its execution has taken a second of the processor or more."""
         self._ticks += self._is_running
         if self._is_running and self._ticks > _TICKS:
             raise SlowError(f"more than {MOST_SECONDS:g} s")
