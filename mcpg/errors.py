@@ -12,6 +12,9 @@ McpgError
 
 from __future__ import annotations
 
+import json
+from functools import cache
+from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from mcpg.values import to_json
@@ -86,11 +89,7 @@ def wrong_type(name: str, given: object, wanted: str, verb: str = "is of") -> Us
 
 
 def check_kind(name: str, given: object, kinds: tuple[type, ...]) -> None:
-    """Check that the argument *name* is of one of the *kinds*.
-
-    Raises:
-        UsageError: It is not.
-    """
+    """Raise a `UsageError` unless the argument *name* is of one of the *kinds*."""
     if not isinstance(given, kinds):
         names = ("None" if kind is type(None) else kind.__name__ for kind in kinds)
         raise wrong_type(name, given, " or ".join(names))
@@ -255,119 +254,15 @@ def error(code: str, message: str, place: str | None = None) -> Diagnostic:
     return Diagnostic(code, Severity.ERROR, message, place)
 
 
-# The column "remedy" of docs/reference/diagnostics.md repeats these.
-REMEDIES = {
-    Code.GRAPH_PATH_MISSING: "Correct the path, or leave it out.",
-    Code.SOURCE_LOAD_FAILED: "Fix the issue that the message names.",
-    Code.PLUGIN_FAILED: "Update or uninstall the package of the plugin.",
-    Code.SOURCE_SKIPPED: "Copy it into the folder under a plain name, or pass its path.",
-    Code.SOURCE_INCOMPLETE: "Add the missing pages, end the list, or name a smaller folder.",
-    Code.LOG_DROPPED: 'Set `sessions = "client"` for a server whose log messages clients need.',
-    Code.CODE_SKIPPED: "No action needed; exclude generated files by `.gitignore`.",
-    Code.CODE_INDEX_STALE: "Run the indexer again.",
-    Code.CODE_INDEX_UNUSABLE: "Run the indexer again; its index belongs beside the code.",
-    Code.SKILL_INVALID: "Correct what the message names; the rest of the skill is used.",
-    Code.SKILL_LEFT_OUT: "Correct it on the server; its other skills are served.",
-    Code.SKILL_DIGEST_MISMATCH: "Have the server list the digests of what it serves.",
-    Code.TOOLS_STALE: "Fix the source, or remove its tools with `--allow-missing`.",
-    Code.SERVERS_STARTING: "Search again if the right tool is missing.",
-    Code.KEY_REPEATED: "Keep one of them.",
-    Code.KEY_UNKNOWN: "Correct the key; near ones are suggested.",
-    Code.PREFIX_UNKNOWN: "Correct the prefix, or declare it in `rdf_prefixes`.",
-    Code.VALUE_INVALID: "Write the value as the message shows.",
-    Code.TEXT_REPAIRED: "Correct the text at its origin.",
-    Code.TEXT_LEFT_OUT: "Join the texts, or name the tool only by the key `tool`.",
-    Code.TOOL_INVALID: "Give it a `name`, or remove it.",
-    Code.SCHEMA_INCOMPLETE: "Add that part to the document, or annotate its type.",
-    Code.TOOL_REPEATED: "No action needed.",
-    Code.DUPLICATE_TOOL_NAME: "Rename one, or set the source of each.",
-    Code.DUPLICATE_TOOL_ID: "Use the longer ids.",
-    Code.HINT_UNMATCHED: "Correct the name; near ones are suggested.",
-    Code.HINT_INVALID: "See the keys of hints files.",
-    Code.HINT_UNTRUSTED: "Set `trust_hints` for a source that is yours, or use a hints file.",
-    Code.GENERATED_STALE: "Run `mcpg enrich`.",
-    Code.QUERIES_MISSING: "Add at least two examples to the hints of its tools.",
-    Code.GENERATED_PARTLY: "Run `mcpg enrich` for the whole server, or remove its file.",
-    Code.RELATION_UNRESOLVED: "Correct the name; near ones are suggested.",
-    Code.RELATION_INVALID: "See the front matter.",
-    Code.DOCUMENT_IGNORED: "Begin it with front matter; with `tool: false` it is a page.",
-    Code.DOCUMENT_INVALID: "Correct it at the place that the message names.",
-    Code.DOCUMENT_SUPERSEDES: "No action needed; to silence it, remove one of them.",
-    Code.DOCUMENT_ATTACHED: "No action needed; to make it a tool, give the document a `name`.",
-    Code.DOCUMENT_UNMAPPED: "Correct the key `tool`, or set `tool: false`.",
-    Code.DOCUMENT_REWRITTEN: "Correct it in the document; no search of mcpg changes.",
-    Code.GRAPH_FACTORY_MISSING: "Pass the gateway a function that generates documents.",
-    Code.GRAPH_BUILD_FAILED: "Fix what the message names; the gateway retries by itself.",
-    Code.GRAPH_DOCUMENT_UNMAPPED: "Rebuild the graph, or add the source that has the tool.",
-    Code.GRAPH_TOOL_UNDOCUMENTED: "Rebuild the graph from the sources of the gateway.",
-    Code.TOOL_CHANGED: "Review the change, then build the bundle or `mcpg lock --approve`.",
-    Code.TOOL_UNREVIEWED: "Review the tools, then build the bundle or `mcpg lock --approve`.",
-    Code.TOOL_MISSING: "Restore its source, or `mcpg lock --approve` that it is gone.",
-    Code.GRAPH_UNAVAILABLE: "Fix or remove the file that the message names.",
-    Code.GRAPH_SCHEMA_FALLBACK: "No action needed.",
-    Code.GRAPH_SCHEMA_PROFILE_INVALID: "Correct the profile, or omit the predicate.",
-    Code.GRAPH_SEARCH_FAILED: "Retry, or omit the endpoint; the message has its error.",
-    Code.GRAPH_ENDPOINT_BLOCKED: "Add it to the list of allowed endpoints, or omit it.",
-    Code.GRAPH_ENDPOINT_INVALID: "Use an absolute https address, or http on this machine.",
-    Code.GRAPH_RESULTS_CUT: "Narrow the query, or raise `--limit`.",
-    Code.GRAPH_NAME_UNKNOWN: "Correct the name; `mcpg graph schema` lists its names.",
-    Code.SHAPE_TERM_UNKNOWN: "Correct the name; near ones are suggested.",
-    Code.SHAPE_TARGET_EMPTY: "Correct the target; `mcpg graph schema` lists its names.",
-    Code.GRAPH_STATEMENTS_LEFT_OUT: "None if the tools are complete; else make them about a tool.",
-    Code.CANDIDATES_FAILED: "Fix what the message names; `mcpg publish` publishes a bundle.",
-    Code.LEXICON_UNAVAILABLE: "Reinstall mcpg, or turn the lexicon off with `--no-lexicon`.",
-    Code.LOW_CONFIDENCE: "Use other words, or add detail to the query.",
-    Code.INDEX_IN_MEMORY: "Make the bundle's folder writable, or copy the bundle elsewhere.",
-    Code.RANKING_IGNORED: "Refit it with `mcpg tune`, or use `mcpg bundle --reset-ranking`.",
-    Code.LIMIT_CAPPED: "Lower the limit.",
-    Code.TOOL_EXPLAINED_BY_GRAPH: "No action needed, or use `--strategy graph`.",
-    Code.CONTEXT_TOOL_UNKNOWN: "Correct the name; near ones are suggested.",
-    Code.FILTER_IGNORED: "Name those tools in `excludeTools` of their server.",
-    Code.SERVED_NAME_UNKNOWN: "Correct the name; `mcpg list` shows all.",
-    Code.FILTER_UNKNOWN: "Correct the name; `mcpg list` shows the sources and categories.",
-    Code.FILTER_EMPTY: "Drop a condition of the filter.",
-    Code.QUERY_TRUNCATED: "Shorten the query.",
-    Code.QUERY_NORMALIZED: "No action needed.",
-    Code.QUERY_NORMALIZATION_FAILED: "Check that the endpoint responds, or raise its timeout.",
-    Code.QUERY_NORMALIZATION_REFUSED: "Use a model that follows instructions better.",
-    Code.QUERY_NORMALIZER_MISSING: "Configure a rewriter, or turn query rewriting off.",
-    Code.RERANK_FAILED: "Check the model and its endpoint.",
-    Code.RERANK_NONE: "Use other words, or search without reranking.",
-    Code.RERANKER_MISSING: "Configure a reranker, or turn reranking off.",
-    Code.QUERY_LITERALS_RESTORED: "No action needed.",
-    Code.SEARCH_CACHE_FAILED: "Check that the cache is reachable, or turn it off.",
-    Code.TELEMETRY_FAILED: "Fix the observer, or remove it.",
-    Code.TELEMETRY_MISSING: "Install the extra `telemetry`, or turn telemetry off.",
-    Code.EMBEDDING_GENERATOR_MISSING: "Use `--strategy graph`.",
-    Code.EMBEDDING_FAILED: "Fix the provider and run the command again; finished vectors are kept.",
-    Code.EMBEDDING_COUNT_MISMATCH: "Use a provider that returns one vector for each text.",
-    Code.EMBEDDING_STORE_LOAD_FAILED: "Check that the store is readable, or turn it off.",
-    Code.EMBEDDING_STORE_SAVE_FAILED: "Check that the store is writable, or turn it off.",
-    Code.VECTORS_IGNORED: "Rebuild it with `mcpg bundle --embed`, or remove it.",
-    Code.VECTORS_STALE: "Rebuild it with `mcpg bundle --embed`.",
-    Code.HYBRID_VECTOR_MERGE_USED: "No action needed.",
-    Code.QUERY_VECTOR_EMPTY: "Add detail, or use a provider that supports the query's language.",
-    Code.VECTOR_SEARCH_FAILED: "Retry, or use another provider; the message has its error.",
-    Code.GRAPH_FALLBACK: "No action needed.",
-    Code.OBSERVED_INVALID: "Learn it again from the traces, or remove it.",
-    Code.OBSERVED_TOOL_UNKNOWN: "Correct the names, or forget them with `mcpg learn --forget`.",
-    Code.TRACE_SKIPPED: "Correct the program that writes the traces.",
-    Code.TRACE_REPAIRED: "No action needed.",
-    Code.TRACE_KNOWN: "No action needed; `--reset` recounts everything.",
-    Code.TRACE_BOUNDED: "Split the traces by time, and learn from each in turn.",
-    Code.CALLS_NOT_RECORDED: "Check the path and its disk space; calls are not affected.",
-    Code.ANSWER_DROPPED: "No action needed; review the tool's definition.",
-    Code.ANSWER_INCOMPLETE: "Run `mcpg enrich` again, or use a better model.",
-    Code.ASK_FALLBACK: "Set the intent with `--intent`, or add the relation to a document.",
-    Code.ASK_NAME_UNKNOWN: "Correct the name; `mcpg list` lists the tools.",
-    Code.JUDGED_INVALID: "Fix the issue that the message names; see the layouts.",
-    Code.JUDGED_REPEATED: "Remove one, or give it an id of its own.",
-    Code.JUDGED_TOOL_AMBIGUOUS: "Use the id, or `source::name`.",
-    Code.JUDGED_TOOL_DISABLED: "Evaluate with `--include-disabled`, or remove it.",
-    Code.JUDGED_TOOL_UNKNOWN: "Correct the name; near ones are suggested.",
-}
+@cache
+def _read_remedies() -> dict[str, str]:
+    # The column "remedy" of docs/reference/diagnostics.md repeats these.
+    remedies: dict[str, str] = json.loads(
+        Path(__file__).with_name("remedies.json").read_text("utf-8")
+    )
+    return remedies
 
 
 def find_remedy(code: str) -> str | None:
     """Return the remedy for a diagnostic with *code*, `None` for a code of others."""
-    return REMEDIES.get(code)
+    return _read_remedies().get(code)

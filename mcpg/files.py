@@ -7,7 +7,7 @@ import errno
 import os
 import stat
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -74,11 +74,7 @@ def atomic_write(
 
 
 def write_files(files: Mapping[Path, bytes]) -> None:
-    """Write each of *files* atomically, without waiting until the disk has it.
-
-    Raises:
-        OutputError: A file cannot be written; those before it are.
-    """
+    """Write each of *files* atomically, without waiting until the disk has it."""
     tidied: set[Path] = set()
     for path, data in files.items():
         with _convert_to_output_error(path):
@@ -190,12 +186,16 @@ def read_last_use(path: Path | str) -> float:
     return 0.0
 
 
-def exists(path: Path | str) -> bool:
-    """Return whether *path* exists; false if it cannot be checked."""
+def _check(path: Path | str, test: Callable[[Path], bool]) -> bool:
     try:
-        return Path(path).exists()
+        return test(Path(path))
     except (OSError, ValueError):
         return False
+
+
+def exists(path: Path | str) -> bool:
+    """Return whether *path* exists; false if it cannot be checked."""
+    return _check(path, Path.exists)
 
 
 def present_paths(paths: Sequence[str]) -> tuple[list[str], tuple[Diagnostic, ...]]:
@@ -213,26 +213,17 @@ def present_paths(paths: Sequence[str]) -> tuple[list[str], tuple[Diagnostic, ..
 
 def is_file(path: Path | str) -> bool:
     """Return whether *path* is a regular file; false if it cannot be checked."""
-    try:
-        return Path(path).is_file()
-    except (OSError, ValueError):
-        return False
+    return _check(path, Path.is_file)
 
 
 def is_folder(path: Path | str) -> bool:
     """Return whether *path* is a folder; false if it cannot be checked."""
-    try:
-        return Path(path).is_dir()
-    except (OSError, ValueError):
-        return False
+    return _check(path, Path.is_dir)
 
 
 def is_link(path: Path | str) -> bool:
     """Return whether *path* is a symbolic link; false if it cannot be checked."""
-    try:
-        return Path(path).is_symlink()
-    except (OSError, ValueError):
-        return False
+    return _check(path, Path.is_symlink)
 
 
 def text_of_path(path: Path | str) -> str:
@@ -244,13 +235,9 @@ def text_of_path(path: Path | str) -> str:
 
 
 def read_bytes(path: Path | str, limit: int) -> bytes:
-    """Read the file at *path*.
+    """Read the file at *path*, of at most *limit* bytes.
 
     A pipe without a writer is empty; the call does not wait for one.
-
-    Args:
-        path: The file to read.
-        limit: Maximum size in bytes.
 
     Raises:
         NotFoundError: The file does not exist.
@@ -376,14 +363,7 @@ def new_file(folder: Path, mode: int | None) -> tuple[Path, int]:
     """Make a temporary file in *folder*, and return its path and a handle of it.
 
     If the system can, it is locked until the handle is closed. If the process is killed, a later
-    write to the folder removes the file.
-
-    Args:
-        folder: The folder.
-        mode: The mode that the file will have; `None` for the mode of any new file.
-
-    Raises:
-        OSError: It cannot be made.
+    write to the folder removes the file. It has the *mode*, `None` for that of any new file.
     """
     flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     while True:

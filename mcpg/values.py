@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import warnings
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache, wraps
 from types import MappingProxyType
 from typing import Any, ParamSpec, TypeAlias, TypeVar
@@ -89,6 +89,12 @@ def format_count(number: int, one: str, many: str = "") -> str:
     return f"{number:,} {one if number == 1 else many or f'{one}s'}"
 
 
+def list_some(names: Sequence[str], most: int) -> str:
+    """Return the first *most* of *names*, and how many more there are: `a, b and 3 more`."""
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more:,} more" if more > 0 else "")
+
+
 def split_sentences(text: str) -> list[str]:
     """Return the sentences of *text*, which end at a sign or a blank line."""
     return [*filter(None, map(str.strip, _SENTENCE_END.split(text)))]
@@ -169,12 +175,9 @@ def to_json(
     differs from this is merged in by the caller: `to_json(thing) | {"score": round(...)}` keeps the
     place of a member, and `{"schema": ...} | to_json(thing)` puts one first.
 
-    Args:
-        thing: An object of a dataclass or named tuple.
-        names: JSON names of members that are called otherwise, here and in values within.
-        without: Members of *thing* that are left out.
-        rounded: Members that have the six decimals that are shown, here and in values within.
-        nulls: Members that are `null` when they are empty, here and in values within.
+    Here and in values within, *names* are JSON names of members that are called otherwise, those
+    *rounded* have the six decimals that are shown, and *nulls* are `null` when they are empty.
+    Members *without* are left out of *thing* itself.
     """
     known = names or {}
 

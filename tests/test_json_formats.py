@@ -15,6 +15,7 @@ import lopsided
 import pytest
 from jsonschema import Draft202012Validator
 from loopback import answer, chat, serving
+from reference import MARKER, commands_below, refreshed_formats
 from schemas import assert_described, closed, described_members, used_members
 from shop import HINTS, LATER_HINTS, LATER_JUDGED, LATER_MANIFEST, MANIFEST
 from typer.main import get_command
@@ -26,10 +27,8 @@ from mcpg.cli.commands.schema import (
     common_definitions,
     format_names,
     json_schema,
-    refreshed_formats,
 )
 from mcpg.cli.environment import KEYS, SECRET_VARIABLES
-from mcpg.cli.reference import MARKER, commands_below
 from mcpg.documents.markdown import MAX_PARSED
 from mcpg.gateway.calls import FaultCode
 from mcpg.gateway.serve.http import SHORTEST_TOKEN
@@ -414,7 +413,7 @@ def test_shared_definitions_are_used() -> None:
 
 
 def test_the_page_is_that_of_the_schemas() -> None:
-    """Run `python -m mcpg.cli.reference` on the page where this fails."""
+    """Run `python tests/reference.py` on the page where this fails."""
     assert refreshed_formats(PAGE) == PAGE
 
 

@@ -279,8 +279,8 @@ def _read_skill(data: bytes) -> None:
 
 
 def _read_catalog(data: bytes) -> None:
-    found = read_catalog(text_of(data), "input.json", path="input.json")
-    for page in found.pages:
+    pages, _ = read_catalog(text_of(data), "input.json", path="input.json")
+    for page in pages:
         front = split_front_matter(page.content, page.path)
         for server in read_listing_page(front.values, front.markdown):
             with suppress(McpgError):

@@ -37,7 +37,7 @@ from mcpg.sources import RawFile, SourceBatch
 from mcpg.sources.model import FailedSource
 from mcpg.text.json_values import JsonObject, JsonValue
 from mcpg.text.spelling import joined_name
-from mcpg.values import format_count
+from mcpg.values import format_count, list_some
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,18 +216,11 @@ def assemble(  # noqa: PLR0913 - each is one thing that a caller may need
     the byte, unless hints, its id or inferred relations change its content: then it is
     rewritten, with the author's own prose.
 
-    Args:
-        batch: The content of the sources.
-        source_id: The server of documents that name none.
-        reserved: Ids that no tool may get, in any case.
-        earlier: Tools with their earlier ids, which they keep.
-        memo: Results of an earlier run; the outcome is the same without them.
-        texts: Whether the texts are needed; writing them takes longer than much of the rest.
-        ahead: Looks at the contents of the documents of all tools before the tools are related.
-        hosted: Whether the documents were made for the tools, see `sort_documents`.
-        infers: Whether missing relations are inferred, which takes longer than much of the rest;
-            without, tools of manifests have only the relations of hints files.
-        generated: Whether texts that a language model wrote are kept.
+    Documents that name no server are of *source_id*. No tool gets an id that is *reserved*, in any
+    case, and the *earlier* tools keep theirs. Two things take most of the time and may be left out:
+    *texts* of documents, and inferred relations (*infers*). *ahead* looks at the contents of all
+    documents before tools are related, *memo* has results of an earlier run; neither changes the
+    outcome. *hosted* is as for `sort_documents`. *generated* keeps texts of a language model.
 
     Raises:
         BundleError: A bundle among the sources is damaged; no part of it is used.
@@ -436,7 +429,8 @@ def _make_context(
     )
 
 
-_MOST_NAMED = 12
+MOST_NAMED = 12
+"""How many tools of a source that failed are named in a message."""
 
 
 def missing_documents(
@@ -480,7 +474,7 @@ def with_missing(
     stale = tuple(tool.id for tool in tools if tool.id in {*kept, *assembly.stale})
     failed = "tools are kept from the last build, because their source failed"
     noticed = (
-        warning(Code.TOOLS_STALE, f"{failed}: {list_names(names)}", source_id)
+        warning(Code.TOOLS_STALE, f"{failed}: {list_some(names, MOST_NAMED)}", source_id)
         for source_id, names in names_by_source(missing).items()
     )
     return replace(assembly, stale=stale, kept=kept, diagnostics=(*assembly.diagnostics, *noticed))
@@ -492,9 +486,3 @@ def names_by_source(missing: Iterable[codec.ReadDocument]) -> Mapping[str, list[
     for source_id, name in sorted(item.document.tool.key for item in missing):
         names[source_id].append(name)
     return names
-
-
-def list_names(names: Sequence[str]) -> str:
-    """Return *names* as a list that is not too long for a message."""
-    more = len(names) - _MOST_NAMED
-    return ", ".join(names[:_MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "")

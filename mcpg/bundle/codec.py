@@ -33,12 +33,7 @@ _CUT_SHORT = ("ends early: the file is truncated", f"copy it again, or {_REBUILD
 
 
 def parse_object(data: bytes | str, place: str) -> JsonObject:
-    """Parse *data*, the whole content of the file at *place*, as one JSON object.
-
-    Raises:
-        BundleError: It is bigger than `MAX_BYTES`, no UTF-8, no JSON, cut short, nested too deeply,
-            or no object.
-    """
+    """Parse *data*, the whole content of the file at *place*, as one JSON object."""
     if len(data) > MAX_BYTES:
         raise too_big(place)
     try:
@@ -104,11 +99,7 @@ def path_fault(path: str) -> str | None:
 
 
 def checked_document(document: SourceDocument, place: str) -> SourceDocument:
-    """Return *document* in normal form: path, line ends, and a blank URI as `None`.
-
-    Raises:
-        BundleError: A bundle cannot have its path, content or URI; messages name the *place*.
-    """
+    """Return *document* in normal form: path, line ends, and a blank URI as `None`."""
     content = document.content
     if "\r" in content:
         content = content.replace("\r\n", "\n").replace("\r", "\n")
@@ -127,11 +118,7 @@ def checked_document(document: SourceDocument, place: str) -> SourceDocument:
 
 
 def sorted_by_path(documents: Iterable[SourceDocument], place: str) -> tuple[SourceDocument, ...]:
-    """Sort *documents* by path.
-
-    Raises:
-        BundleError: Two of them have one path, compared without regard to case.
-    """
+    """Sort *documents* by path."""
     ordered = sorted(documents, key=lambda document: document.path)
     seen: dict[str, str] = {}
     for document in ordered:

@@ -26,6 +26,7 @@ from mcpg.errors import Code, Diagnostic, DocumentError, Severity, SeverityName,
 from mcpg.plugins.registry import is_item
 from mcpg.relations.edges import EdgeKind, EdgeOrigin
 from mcpg.text.json_values import JsonObject, JsonValue
+from mcpg.values import list_some
 
 _EDGES = ("graph_edges", "graphEdges")
 _ENTITIES = ("graph_entities", "graphEntities")
@@ -370,9 +371,8 @@ def reader_findings(
                 found.append(ReaderFinding(Severity.WARNING, "unresolved", place, message))
     kinds = ((one.name, one.is_concept) for places in names.values() for one, _ in places)
     for shared in dotnet.shared_nodes(kinds):
-        shown = ", ".join(map(repr, shared[:_MOST_SHOWN]))
-        more = f" and {len(shared) - _MOST_SHOWN} more" if len(shared) > _MOST_SHOWN else ""
-        message = f"these names are one node: {shown}{more}"
+        shown = list_some([*map(repr, shared)], _MOST_SHOWN)
+        message = f"these names are one node: {shown}"
         place = names[shared[0]][0][1]
         found.append(ReaderFinding(Severity.WARNING, "together", place, message))
     return found

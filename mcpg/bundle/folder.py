@@ -34,6 +34,7 @@ from mcpg.files import (
     write_files,
 )
 from mcpg.text.json_values import JsonObject, JsonValue
+from mcpg.values import list_some
 
 LOCK_NAME = ".mcpg-generated.json"
 """The file in an output folder that records the files written there."""
@@ -52,9 +53,6 @@ class FolderPlan:
     """The effect of writing documents into a folder. All paths are relative and sorted.
 
     Attributes:
-        create: Paths of files that are not there yet.
-        update: Paths of files of ours that change.
-        unchanged: Paths of files that are already up to date.
         obsolete: Paths of files of ours, not edited since, that no document is for any more.
         conflicts: Paths of files that would be overwritten and that a person made or edited.
         kept: Paths of files of ours that no document is for any more and that a person edited.
@@ -157,10 +155,8 @@ def apply_plan(plan: FolderPlan, *, prune: bool = False, force: bool = False) ->
 def _check_conflicts(plan: FolderPlan, *, force: bool) -> None:
     if force or not plan.conflicts:
         return
-    shown = ", ".join(plan.conflicts[:_MOST_SHOWN])
-    more = len(plan.conflicts) - _MOST_SHOWN
-    rest = f" and {more} more" if more > 0 else ""
-    fault = f"has files that were made or edited by someone else: {shown}{rest}"
+    shown = list_some(plan.conflicts, _MOST_SHOWN)
+    fault = f"has files that were made or edited by someone else: {shown}"
     remedy = "move your edits into a hints file or another folder, or overwrite with --force"
     raise _make_refusal(plan.root, f"{fault}; nothing was written", remedy)
 

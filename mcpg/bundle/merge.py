@@ -71,12 +71,8 @@ def sort_documents(
     tool of its own source comes first. It is a page when its key `tool` is `false` or names no
     tool. A document that names its tool replaces the manifest's entry of the same source and name.
 
-    Args:
-        tools: The tools of manifests.
-        read: All documents.
-        reserved: Ids that no tool may get, in any case.
-        hosted: Whether the documents were made for these tools: then a document that names another
-            tool is about that of its URI, or, if a person wrote it, about the only tool there is.
+    If documents are *hosted*, they were made for these tools: then a document that names another
+    tool is about that of its URI, or, if a person wrote it, about the only tool there is.
     """
     if not read:
         return DocumentGroups(tuple(tools), (), (), (), ())

@@ -116,13 +116,10 @@ def definitions_beside(
     superseded: Iterable[Tool],
     bundles: Iterable[Bundle],
 ) -> Definitions:
-    """Return the definitions of tools whose documents may differ from them.
+    """Return the definitions of tools whose documents, *read*, may differ from them.
 
-    Args:
-        read: The documents of tools.
-        tools: The tools of manifests and servers.
-        superseded: The tools among them that a document replaces.
-        bundles: The bundles among the sources, except for tools that a source has now.
+    The *tools* are of manifests and servers, and documents replace those *superseded*. Definitions
+    in *bundles* count for tools that no source has now.
     """
     given = {tool.key for tool in tools}
     found: defaultdict[Key, list[Tool]] = defaultdict(list)

@@ -335,11 +335,7 @@ def load_build_cache(path: Path | str) -> StoredBuildCache:
 
 
 def save_build_cache(path: Path | str, memo: StoredBuildCache) -> None:
-    """Save *memo* to the file at *path* atomically, unless nothing has changed.
-
-    Raises:
-        OutputError: The file cannot be written.
-    """
+    """Save *memo* to the file at *path* atomically, unless nothing has changed."""
     if memo.has_changed:
         atomic_write(path, memo.pack(), sync=False, special=False)
 

@@ -16,10 +16,9 @@ import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
-from urllib.parse import unquote
 
 from mcpg.catalog.flat_schema import TYPES
-from mcpg.catalog.model import resolve
+from mcpg.catalog.model import follow_pointer, resolve
 
 Schema: TypeAlias = dict[str, Any]
 """A JSON Schema that is an object."""
@@ -27,7 +26,6 @@ Schema: TypeAlias = dict[str, Any]
 _DEEPEST = 40
 _REFERENCE = "#/$defs/"
 _DEFINED = re.compile(r"#/(?:\$defs|definitions)/[^/]+\Z")
-_POSITION = re.compile(r"(?:0|[1-9][0-9]{0,5})\Z")
 
 _MAPS = {"$defs", "definitions", "dependentSchemas", "patternProperties", "properties"}
 _LISTS = {"allOf", "anyOf", "oneOf", "prefixItems"}
@@ -166,7 +164,10 @@ class _SchemaCleaner:
             return ""
         pointer = reference.removeprefix(self._base) if self._base else reference
         if pointer not in self._moved:
-            target = self._target(pointer)
+            try:
+                target = follow_pointer(pointer, self._root)
+            except LookupError:
+                return ""
             if not isinstance(target, dict | bool):
                 return ""
             if _DEFINED.match(pointer) and pointer.split("/")[1] in self._root:
@@ -181,21 +182,6 @@ class _SchemaCleaner:
                 self._moved[pointer] = _REFERENCE + name
                 self._waiting.append((name, target))
         return self._moved[pointer]
-
-    def _target(self, pointer: str) -> Any:
-        """Return the target of the JSON pointer (RFC 6901) after `#`, `None` for none."""
-        if pointer != "#" and not pointer.startswith("#/"):
-            return None
-        found: Any = self._root
-        for step in pointer.split("/")[1:]:
-            name = unquote(step).replace("~1", "/").replace("~0", "~")
-            if isinstance(found, dict) and name in found:
-                found = found[name]
-            elif isinstance(found, list) and _POSITION.match(name) and int(name) < len(found):
-                found = found[int(name)]
-            else:
-                return None
-        return found
 
 
 def _plain(name: str, member: Any) -> tuple[Any] | None:
@@ -238,8 +224,7 @@ def _merge_properties(
     reference = schema.get("$ref")
     if reference and reference not in seen:
         seen.add(reference)
-        _, keyword, step = reference.split("/")
-        branches.append(root[keyword][unquote(step).replace("~1", "/").replace("~0", "~")])
+        branches.append(follow_pointer(reference, root))
     for branch in branches:
         required |= take(branch)
     for keyword in ("anyOf", "oneOf"):

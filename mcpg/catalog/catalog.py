@@ -34,7 +34,7 @@ from mcpg.catalog.model import (
 )
 from mcpg.errors import Code, Diagnostic, NotFoundError, info, warning
 from mcpg.text.spelling import Suggester
-from mcpg.values import format_count, join_choices
+from mcpg.values import format_count, join_choices, list_some
 
 
 def keep_ids(
@@ -178,8 +178,10 @@ class ToolLookup(Generic[AnyTool]):
         keyed = zip(self.tools, self._keys, strict=True)
         return tuple(tool for tool, keys in keyed if any(map(matches, keys)))
 
-    def find_named(self, name: str) -> AnyTool:
+    def find_named(self, name: str, kind: str = "tool") -> AnyTool:
         """Return the tool that *name* means: an id, `source::name`, a raw name or a glob.
+
+        *kind* is the word for the items that are looked up as tools are.
 
         Raises:
             NotFoundError: No tool is called so, or several are.
@@ -187,13 +189,19 @@ class ToolLookup(Generic[AnyTool]):
         found = self.matching(name)
         if len(found) == 1:
             return found[0]
+        is_tool = kind == "tool"
+
+        def label(one: AnyTool) -> str:
+            return one.id if is_tool else f"{one.source_id}::{one.name}"
+
         if found:
-            names = join_choices([tool.id for tool in found[:_NAMED]])
-            message = f"{name[:_SHOWN]!r} is the name of {len(found)} tools"
+            message = f"{name[:_SHOWN]!r} is the name of {len(found)} {kind}s"
+            names = join_choices(map(label, found[:_NAMED]))
             raise NotFoundError(message, remedy=f"use {names}")
-        near = self.suggest(name)
-        advice = f"did you mean {join_choices(near)}?" if near else "see `mcpg list`"
-        raise NotFoundError(f"no tool is called {name[:_SHOWN]!r}", remedy=advice)
+        near = [label(self._by_id[one.casefold()]) for one in self.suggest(name)]
+        listing = "mcpg list" if is_tool else f"mcpg list --kind {kind}"
+        advice = f"did you mean {join_choices(near)}?" if near else f"see `{listing}`"
+        raise NotFoundError(f"no {kind} is called {name[:_SHOWN]!r}", remedy=advice)
 
     def suggest(self, reference: str) -> tuple[str, ...]:
         """Return up to three ids that *reference* may be a slip of, the likeliest first."""
@@ -560,11 +568,8 @@ def build_catalog(
 ) -> Catalog:
     """Make a catalog: drop repeats, assign ids, add hints, find the tools that rules relate.
 
-    Args:
-        tools: Tools in any order; their ids are ignored.
-        rules: Hints for them, which take precedence over the tools' own.
-        reserved: Ids that no tool may get, in any case.
-        earlier: Tools with their earlier ids, which they keep.
+    Hints of *rules* take precedence over the tools' own. No tool gets an id that is *reserved*, in
+    any case; the *earlier* tools keep their ids.
     """
     distinct, repeats = drop_repeats(tools)
     named, clashes = assign_ids(distinct, reserved, earlier)
@@ -599,7 +604,7 @@ def _doubt_generated(tools: Sequence[Tool], rules: Sequence[HintRule]) -> Iterat
         yield warning(Code.GENERATED_STALE, message, file)
     for file, names in stale.items():
         if names:
-            shown = _list_some(names)
+            shown = list_some(names, _NAMED)
             message = f"generated texts are of an earlier definition of {shown}"
             yield warning(Code.GENERATED_STALE, message, file)
     servers: defaultdict[str, list[Tool]] = defaultdict(list)
@@ -610,9 +615,4 @@ def _doubt_generated(tools: Sequence[Tool], rules: Sequence[HintRule]) -> Iterat
         if bare and len(bare) < len(members):
             some = f"{len(bare):,} of {len(members):,} tools of {source_id!r}"
             message = f"{some} have no generated texts and rank below the others: "
-            yield warning(Code.GENERATED_PARTLY, message + _list_some(bare), source_id)
-
-
-def _list_some(names: Sequence[str]) -> str:
-    more = len(names) - _NAMED
-    return ", ".join(names[:_NAMED]) + (f" and {more:,} more" if more > 0 else "")
+            yield warning(Code.GENERATED_PARTLY, message + list_some(bare, _NAMED), source_id)

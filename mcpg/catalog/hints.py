@@ -163,14 +163,8 @@ def hints_of_tool(
     """Read a tool's own hints, from the most to the least deliberate place.
 
     Untrusted hints count only for single values: they describe how the tool behaves, as the
-    annotations of MCP do, and cannot be stuffed with words.
-
-    Args:
-        entry: The tool as its manifest has it: hints beside `name`, or in an object `hints`.
-        annotations: Its MCP annotations: first the specified booleans, then custom keys.
-        meta: Its `_meta`: the object itself, then its namespaced objects.
-        trusts_entry: Whether the lists in *entry* are hints.
-        trusts_server: Whether those in *annotations* and *meta* are.
+    annotations of MCP do, and cannot be stuffed with words. *entry* is the tool in its manifest,
+    with hints beside `name` or in an object `hints`; *trusts_server* is for the others.
     """
     own, claimed = _entry_hints(entry), claimed_hints(annotations, meta)
     if own is NO_HINTS and claimed is NO_HINTS:
@@ -269,9 +263,6 @@ def read_hint_rules(
     """Read the rules of a hints file, YAML or JSON, and report each unusable member.
 
     In a generated file only the lists of `GENERATED_LISTS` count.
-
-    Raises:
-        SourceError: The file is broken, uses YAML that is refused, or has no mapping `tools`.
     """
     value, line_of = _parse(text, place)
     if value is None:

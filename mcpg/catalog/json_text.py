@@ -41,11 +41,8 @@ def parse_json_documents(
     A stream of server-sent events, which is how an HTTP server may answer, is read as the
     documents in its `data:` lines.
 
-    Args:
-        text: The whole text.
-        place: The file, for messages.
-        repeated: Gets every key that occurs more than once in one object; the last one counts.
-        parse_float: Reads a number with a fraction or an exponent.
+    *repeated* gets every key that occurs more than once in one object, of which the last counts;
+    *parse_float* reads a number with a fraction or an exponent.
 
     Raises:
         SourceError: The text is not JSON, has a number that is not finite (`NaN`), or is nested

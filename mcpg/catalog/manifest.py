@@ -11,6 +11,7 @@ from mcpg.catalog.json_text import has_surrogate_escapes, parse_json_documents, 
 from mcpg.catalog.model import Hints, SourceKind, Tool
 from mcpg.errors import Code, Diagnostic, SourceError, info, warning
 from mcpg.text.json_values import JsonObject, JsonValue
+from mcpg.values import list_some
 
 _LISTS = ("tools", "functions", "functionDeclarations", "function_declarations")
 _DECLARATIONS = ("functionDeclarations", "function_declarations")
@@ -241,16 +242,9 @@ def read_manifest(
     `{"functions": [...]}`; Gemini's `functionDeclarations`; a tool on its own. Messages of another
     kind in a recorded session are skipped.
 
-    Args:
-        text: The whole manifest.
-        place: Its file, for messages.
-        default_source: Source id of tools that have none.
-        source_id: Source id that overrides all others.
-        trust_hints: Whether lists of hints from a server count as the operator's.
-        is_response: Whether the manifest is the response of a server, not the operator's.
-
-    Raises:
-        SourceError: It is not JSON, has no list of tools, or the server answered with an error.
+    Tools without a source id get *default_source*; *source_id* overrides all others. With
+    *trust_hints*, lists of hints from a server count as the operator's, unless the manifest itself
+    *is_response* of a server.
     """
     noticed: list[Diagnostic] = []
     options = _ReadingOptions(default_source, source_id, trust_hints, is_response)
@@ -272,16 +266,12 @@ def parse_repaired(text: str, place: str, noticed: list[Diagnostic]) -> list[Jso
     """Parse JSON documents and make all text in them whole.
 
     *noticed* gets a diagnostic for keys that are repeated, and one for text that was not whole.
-
-    Raises:
-        SourceError: The text is not JSON.
     """
     repeated: set[str] = set()
     values = parse_json_documents(text, place, repeated)
     if repeated:
-        shown = ", ".join(repr(key[:_KEY_SHOWN]) for key in sorted(repeated)[:_KEYS_SHOWN])
-        more = f" and {len(repeated) - _KEYS_SHOWN} more" if len(repeated) > _KEYS_SHOWN else ""
-        message = f"repeated keys in one object, the last value is used: {shown}{more}"
+        shown = list_some([repr(key[:_KEY_SHOWN]) for key in sorted(repeated)], _KEYS_SHOWN)
+        message = f"repeated keys in one object, the last value is used: {shown}"
         noticed.append(warning(Code.KEY_REPEATED, message, place))
     if not has_surrogate_escapes(text):
         return values

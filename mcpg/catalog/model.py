@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from itertools import islice
@@ -220,7 +221,7 @@ _MAX_HOLDERS = 8
 _MAX_TYPES = 8
 _LONGEST_TYPE = 80
 _NODES_PER_PARAMETER = 4
-_POSITION = re.compile("[0-9]{1,6}")
+_POSITION = re.compile("0|[1-9][0-9]{0,5}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -502,19 +503,24 @@ def _subschemas(schema: JsonObject, root: JsonObject) -> Iterator[tuple[JsonObje
 
 def resolve(reference: JsonValue, root: JsonObject) -> JsonObject | None:
     """Follow a local reference such as `#/$defs/address`; `None` when it leads to no schema."""
-    if not isinstance(reference, str) or not reference.startswith("#"):
-        return None
-    path = reference[1:]
-    first, *steps = unquote(path).split("/")
-    if first:  # the name of an anchor
-        return None
+    found: JsonValue = None
+    with suppress(LookupError):
+        found = follow_pointer(reference, root) if isinstance(reference, str) else None
+    return found if isinstance(found, dict) else None
+
+
+def follow_pointer(reference: str, root: JsonObject) -> JsonValue:
+    """Return the target of a JSON pointer (RFC 6901) after `#`; a `LookupError` for none."""
+    start, *steps = unquote(reference[1:]).split("/")
+    if start or reference[:1] != "#":  # the name of an anchor, or another document
+        raise LookupError(reference)
     here: JsonValue = root
     for step in steps:
         name = step.replace("~1", "/").replace("~0", "~")
         if isinstance(here, dict):
-            here = here.get(name)
-        elif isinstance(here, list) and _POSITION.fullmatch(name) and int(name) < len(here):
+            here = here[name]
+        elif isinstance(here, list) and _POSITION.fullmatch(name):
             here = here[int(name)]
         else:
-            return None
-    return here if isinstance(here, dict) else None
+            raise LookupError(reference)
+    return here

@@ -21,11 +21,7 @@ _COMPLETION_VARIABLE = "_MCPG_COMPLETE"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the program and return its exit code; see `mcpg.cli.exit_codes.ExitCode`.
-
-    Args:
-        argv: Arguments without the program's name; the process's arguments when `None`.
-    """
+    """Run the program and return its exit code; see `mcpg.cli.exit_codes.ExitCode`."""
     try:
         if argv is not None:
             arguments = _replace_old_names(argv)

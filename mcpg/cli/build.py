@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from mcpg.bundle import RANKING, Assembly, assemble, decode_bundle
-from mcpg.bundle.assemble import list_names, missing_documents, names_by_source, with_missing
+from mcpg.bundle.assemble import MOST_NAMED, missing_documents, names_by_source, with_missing
 from mcpg.caching.build_cache import (
     NO_BUILD_CACHE,
     BuildCache,
@@ -77,7 +77,7 @@ from mcpg.sources.live import query_servers
 from mcpg.sources.model import FailedSource
 from mcpg.sources.read import FILE, FOLDER, REGISTERED, find_kind
 from mcpg.sources.registry import FileSource, ServerSource
-from mcpg.values import format_count
+from mcpg.values import format_count, list_some
 
 _MOST_REASONS = 10
 
@@ -127,11 +127,13 @@ def assemble_sources(
     output.diagnostics((*package_plugins().diagnostics, *assembly.diagnostics))
     note_failures(batch, assembly.diagnostics, output)
     if not assembly.catalog.tools:
-        if any(item.severity == Severity.ERROR for item in assembly.diagnostics):
+        has_items = any(map(is_item, batch.documents))
+        is_broken = any(item.severity == Severity.ERROR for item in assembly.diagnostics)
+        if is_broken and (batch.failed or assembly.unread or not has_items):
             # A graph of tools is not replaced by an empty one because all its sources are broken.
             message = "no tool could be read from the sources: nothing was written"
             raise SourceError(message, remedy="fix the issues above")
-        if not any(map(is_item, batch.documents)):
+        if not has_items:
             output.note("no tool was found in the sources")
     return assembly
 
@@ -181,7 +183,7 @@ class PreviousBuild:
         if missing and not self.allows_missing:
             return with_missing(batch, missing, assemble)
         for source_id, names in names_by_source(missing).items():
-            output.note(f"left out, because {source_id} failed: {list_names(names)}")
+            output.note(f"left out, because {source_id} failed: {list_some(names, MOST_NAMED)}")
         return assembly
 
 

@@ -200,10 +200,6 @@ class NotPlainError(Exception):
 def plain_settings(file: str, environment: Mapping[str, str]) -> dict[str, Any]:
     """Return the settings of a plain search that the environment, or else a file, sets.
 
-    Args:
-        file: The path of an `mcpg.toml`, "" for none.
-        environment: Environment variables.
-
     Raises:
         NotPlainError: Something is not plain, or needs more than a plain search.
         OSError: The file cannot be read.

@@ -8,7 +8,7 @@ from typing import Any
 from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.open_bundle import open_engine, read_settings
 from mcpg.cli.output import Output
-from mcpg.cli.parameters import FILTERS
+from mcpg.cli.parameters import EXPLAIN, SEARCH
 from mcpg.cli.render import RecordListing, listing_text, markdown, text
 from mcpg.cli.terminal import json_text, standard_input
 from mcpg.engine import Engine
@@ -36,7 +36,7 @@ TOOL = "tool"
 """The kind of tools, which have commands without this module."""
 
 _LONGEST_QUERY = 1024 * 1024
-_FLAGS = {one.name: one.flags[0] for one in FILTERS}
+_FLAGS = {one.name: one.flags[0].partition("/")[0] for one in (*EXPLAIN, *SEARCH) if one.flags}
 
 _SHARED = {"query", "bundle", "limit", "form", "lexicon", "related"}
 
@@ -68,16 +68,13 @@ def answer_items(
     *,
     explains: bool = False,
 ) -> int:
-    """List the items of a *kind*, or those that fit *query*, in one of the forms of lists.
-
-    Raises:
-        UsageError: There are none of that kind, or one of *others*, which are for tools, is given.
-    """
+    """List the items of a *kind*, or those that fit *query*, in one of the forms of lists."""
     for name in (name for name, value in others.items() if value):
-        flag = _FLAGS.get(name, f"--{name.replace('_', '-')}")
-        message = f"{flag} is only for tools"
+        message = f"{_FLAGS[name]} is only for tools"
         raise UsageError(message, place="--kind", remedy="leave one of them out")
     form, limit = given["form"], given["limit"]
+    if limit is not None and limit < 1:
+        raise UsageError(f"the limit is {limit}", place="--limit", remedy="use 1 or more")
     engine = open_engine(read_settings(bundle=given["bundle"]), output)
     search = find_kind(engine, kind)
     if query:
@@ -101,12 +98,7 @@ def answer_items(
 
 
 def show_item(kind: str, name: str, given: Mapping[str, Any], output: Output) -> int:
-    """Show the item of a *kind* that is called *name*, or its text.
-
-    Raises:
-        UsageError: Items of that kind are not shown.
-        NotFoundError: There is none of that name, or there are several.
-    """
+    """Show the item of a *kind* that is called *name*, or its text."""
     engine = open_engine(read_settings(bundle=given["bundle"]), output)
     items = engine.items(find_item_kind(kind).name)
     if not hasattr(items, "describe_item"):
@@ -134,20 +126,12 @@ def show_item(kind: str, name: str, given: Mapping[str, Any], output: Output) ->
 
 
 def find_kind(engine: Engine, noun: str) -> ItemSearch:
-    """Return the search for the items of an engine that `--kind` calls *noun*.
-
-    Raises:
-        UsageError: There are none of that kind.
-    """
+    """Return the search for the items of an engine that `--kind` calls *noun*."""
     return open_kind(engine, find_item_kind(noun))
 
 
 def find_item_kind(noun: str) -> ItemKind:
-    """Return the kind of items that `--kind` calls *noun*.
-
-    Raises:
-        UsageError: There is none.
-    """
+    """Return the kind of items that `--kind` calls *noun*."""
     known = {one.noun: one for one in list_item_kinds() if one.noun}
     if noun not in known:
         near = suggest(noun, (TOOL, *known))

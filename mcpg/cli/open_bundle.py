@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mcpg.catalog.view import ToolView
 from mcpg.cli.environment import cache_folder
 from mcpg.cli.output import Output
-from mcpg.cli.settings import Settings
+from mcpg.cli.settings import PUBLISHED, Settings
 from mcpg.cli.terminal import standard_input
 from mcpg.errors import Code, Diagnostic, McpgError, NotFoundError, error
 from mcpg.files import MAX_BYTES, present_paths
@@ -175,13 +175,23 @@ def read_settings(**flags: Any) -> Settings:
     return Settings(Path.cwd(), os.environ, flags)
 
 
+def read_chosen_settings(chosen: Any) -> Settings:
+    """Return the settings of this run, first those among the options *chosen*, a dataclass."""
+    return read_settings(**{one.name: getattr(chosen, one.name) for one in fields(chosen)})
+
+
 def open_engine(settings: Settings, output: Output, *, is_cached: bool = True) -> Engine:
     """Load the bundles or sources that the settings name."""
-    from mcpg.cli.providers import ServiceFactory  # noqa: PLC0415 - lists of tools need none
+    from mcpg.cli.providers import POSTGRES, ServiceFactory  # noqa: PLC0415 - lists of tools need none
     from mcpg.engine.loading import load  # noqa: PLC0415 - as above
 
     factory = ServiceFactory(settings)
     arguments = factory.arguments()
+    named = settings.find("bundle")
+    if named is not None and named.value in (PUBLISHED, [PUBLISHED]):
+        services = {name: arguments.get(name) for name in ("observer", "reranker")}
+        opened: Engine = factory.make("catalog", POSTGRES, cache_dir=cache_folder(), **services)
+        return opened
     if not is_cached:
         arguments.pop("cache", None)
     engine = load(find_bundle_paths(settings, output), cache_dir=cache_folder(), **arguments)

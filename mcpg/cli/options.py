@@ -6,7 +6,7 @@ import inspect
 import re
 import sys
 import textwrap
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import is_dataclass
 from enum import Enum, StrEnum
 from functools import wraps
@@ -94,27 +94,6 @@ def command_help(command: Any, path: str, columns: int = WIDTH) -> str:
     )
 
 
-def command_reference(command: Any, path: str, shared: Container[tuple[str, str]]) -> str:
-    """Return the help of one command without common options and the text after the options.
-
-    Arguments and options with *shared* rows are only named.
-    """
-    arguments = [row for row in argument_rows(command) if row not in shared]
-    options, named = [], []
-    for one in options_among(command):
-        if option_row(one) in shared:
-            named += [] if _is_common(one) else [max(one.opts, key=len)]
-        else:
-            options.append(one)
-    return _join_sections(
-        _usage(command, path, WIDTH),
-        _paragraphs(command.help or "", WIDTH),
-        section("Arguments", arguments, WIDTH),
-        section(_OTHERS, [option_row(one) for one in options], WIDTH),
-        _fill_text(f"Shared options: {', '.join(named)}", WIDTH, "  ") if named else "",
-    )
-
-
 def group_help(group: Any, path: str, columns: int = WIDTH) -> str:
     """Return the help of the whole program: its commands and the options before a command."""
     commands = [(name, group.summary(name)) for name in group.commands]
@@ -152,11 +131,6 @@ def argument_rows(command: Any) -> list[tuple[str, str]]:
 def options_among(command: Any) -> list[Any]:
     """Return the options of *command*, without its arguments."""
     return [one for one in command.params if one.param_type_name == "option"]
-
-
-def _is_common(option: Any) -> bool:
-    """Return whether every command has *option*."""
-    return any(name in HEADINGS["Common options"] for name in option.opts)
 
 
 def option_row(option: Any) -> tuple[str, str]:

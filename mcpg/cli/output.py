@@ -147,12 +147,7 @@ class Output(Screen):
                 sys.stderr.write(text)
 
     def flush(self) -> None:
-        """Push out buffered text.
-
-        Raises:
-            ClosedPipeError: The reader has closed the pipe.
-            OutputError: Standard output cannot be written.
-        """
+        """Push out buffered text."""
         with _guarded_data() as stream:
             stream.flush()
 
@@ -238,16 +233,8 @@ def check_replaceable(
 ) -> None:
     """Check that writing to *path* does not overwrite a foreign file.
 
-    An empty file, and anything but an ordinary file, may be written.
-
-    Args:
-        path: The file to write.
-        marks: The beginnings of files that may be replaced.
-        what: The name of such a file, for the message.
-        remedy: The remedy for any other file.
-
-    Raises:
-        OutputError: The file begins otherwise, or cannot be read.
+    An empty file, anything but an ordinary file, and a file that begins with one of *marks*, which
+    is *what* messages call it, may be written.
     """
     if not is_file(path):
         return
@@ -272,12 +259,7 @@ def check_replaceable(
 
 
 def write_report(path: Path | str, report: str, output: Output, *, force: bool = False) -> None:
-    """Write *report* to *path* in one step, and report that.
-
-    Raises:
-        OutputError: See `check_place`; or the file cannot be written.
-        UsageError: See `check_place`.
-    """
+    """Write *report* to *path* in one step, and report that."""
     check_place(path, force=force)
     data = report.encode("utf-8")
     atomic_write(path, data)
@@ -285,16 +267,7 @@ def write_report(path: Path | str, report: str, output: Output, *, force: bool =
 
 
 def check_place(path: Path | str, *, force: bool = False) -> None:
-    """Check that a report may be written to *path*, before the work for it is done.
-
-    Args:
-        path: The file to write.
-        force: Whether to replace files that are not reports of mcpg.
-
-    Raises:
-        OutputError: The file contains something else than a report of mcpg, or cannot be read.
-        UsageError: *path* is `-`, which is for the answer itself.
-    """
+    """Check that a report may be written to *path*, before the work for it is done."""
     if str(path) == "-":
         raise UsageError(
             "standard output cannot take both the answer and a report",

@@ -61,9 +61,21 @@ class CommandParameter(NamedTuple):
         return dict(self.synonyms).get(given, given) if self.synonyms else given
 
 
-def switch(name: str, *flags: str, text: str, is_common: bool = False) -> CommandParameter:
+def flag(flags: str, text: str, metavar: str = "", name: str = "", **more: Any) -> CommandParameter:
+    """Return an option with the names *flags*, which blanks separate; its value has the longest.
+
+    `--yes/--no` is a switch that can be turned off. A *metavar* such as `text|json` lists choices.
+    """
+    names = tuple(flags.split())
+    longest = max(names, key=len).partition("/")[0].removeprefix("--").replace("-", "_")
+    if "|" in metavar:
+        more.setdefault("choices", tuple(metavar.split("|")))
+    return CommandParameter(name or longest, names, text, metavar, **more)
+
+
+def switch(flags: str, text: str, name: str = "", *, is_common: bool = False) -> CommandParameter:
     """Return an option without a value, which is off unless it is given."""
-    return CommandParameter(name, flags, text, kind=bool, default=False, is_common=is_common)
+    return flag(flags, text, name=name, kind=bool, default=False, is_common=is_common)
 
 
 QUERY = CommandParameter(
@@ -73,185 +85,154 @@ QUERY = CommandParameter(
     "QUERY",
     repeats=True,
 )
-BUNDLE = CommandParameter(
-    "bundle",
-    ("--bundle", "-b"),
+BUNDLE = flag(
+    "--bundle -b",
     "Bundle, folder or manifest; repeat it to join several. [default: the nearest graph.mdld] "
     "[env: MCPG_BUNDLE]",
     "PATH",
     repeats=True,
 )
-LIMIT = CommandParameter(
-    "limit",
-    ("--limit", "-n"),
+LIMIT = flag(
+    "--limit -n",
     "Maximum number of matches, 1 to 50. [default: 5] [env: MCPG_LIMIT]",
     "N",
     kind=int,
 )
-STRATEGY = CommandParameter(
-    "strategy",
-    ("--strategy",),
+STRATEGY = flag(
+    "--strategy",
     "How to rank: graph, embeddings, or auto for both. [default: graph] [env: MCPG_STRATEGY]",
     "NAME",
     completion="strategy",
 )
-FUSION = CommandParameter(
-    "fusion",
-    ("--fusion",),
+FUSION = flag(
+    "--fusion",
     "With --strategy auto, how to merge the two rankings: learned, rrf, or cosine for that by "
     "vectors. [default: learned] [env: MCPG_FUSION]",
     "NAME",
     completion="fusion",
 )
-EMBED_WITH = CommandParameter(
-    "embed_with",
-    ("--embed-with",),
-    "Embedding provider: local, local:multilingual, fastembed:NAME, "
-    "sentence-transformers:NAME, openai:MODEL or none. [default: local] [env: MCPG_EMBED_WITH]",
+EMBED_WITH = flag(
+    "--embed-with",
+    "Embedding provider: local, local:multilingual, fastembed:NAME, sentence-transformers:NAME, "
+    "openai:MODEL or none. [default: local] [env: MCPG_EMBED_WITH]",
     "SPEC",
     completion="provider",
 )
-CANDIDATES = CommandParameter(
-    "candidates",
-    ("--candidates",),
-    "Candidate source: the index, or a bundle published to PostgreSQL. [default: local] "
-    "[env: MCPG_CANDIDATES]",
+CANDIDATES = flag(
+    "--candidates",
+    "Candidate source: the index, or a bundle published to PostgreSQL. [default: local] [env: "
+    "MCPG_CANDIDATES]",
     "local|postgres",
-    choices=("local", "postgres"),
 )
-REWRITE = CommandParameter(
-    "rewrite",
-    ("--rewrite/--no-rewrite",),
-    "Also search for the query rewritten in English by a language model. [default: no] "
-    "[env: MCPG_REWRITE]",
+REWRITE = flag(
+    "--rewrite/--no-rewrite",
+    "Also search for the query rewritten in English by a language model. [default: no] [env: "
+    "MCPG_REWRITE]",
     kind=bool,
 )
-RERANK = CommandParameter(
-    "rerank",
-    ("--rerank/--no-rerank",),
-    "Let a language model rank the first 20 matches, or reject all. [default: no] "
-    "[env: MCPG_RERANK]",
+RERANK = flag(
+    "--rerank/--no-rerank",
+    "Let a language model rank the first 20 matches, or reject all. [default: no] [env: "
+    "MCPG_RERANK]",
     kind=bool,
 )
-LEXICON = CommandParameter(
-    "lexicon",
-    ("--lexicon/--no-lexicon",),
-    "Also match related words, and translations from 15 languages. [default: yes] "
-    "[env: MCPG_LEXICON]",
+LEXICON = flag(
+    "--lexicon/--no-lexicon",
+    "Also match related words, and translations from 15 languages. [default: yes] [env: "
+    "MCPG_LEXICON]",
     kind=bool,
 )
-CONTEXT = CommandParameter(
-    "context",
-    ("--context",),
+CONTEXT = flag(
+    "--context",
     "Context of the request, as text or a JSON object; counts less than the query.",
     "TEXT",
 )
-CONTEXT_SUMMARY = CommandParameter(
-    "context_summary",
-    ("--context-summary",),
-    "Summary of the conversation; counts less than the query.",
-    "TEXT",
+CONTEXT_SUMMARY = flag(
+    "--context-summary", "Summary of the conversation; counts less than the query.", "TEXT"
 )
-CONTEXT_TOOLS = CommandParameter(
-    "context_tools",
-    ("--context-tool",),
+CONTEXT_TOOLS = flag(
+    "--context-tool",
     "A tool in use; tools linked to it rank higher. Repeatable.",
     "TOOL",
+    name="context_tools",
     repeats=True,
     completion="tool",
 )
-SOURCES = CommandParameter(
-    "sources",
-    ("--source",),
+SOURCES = flag(
+    "--source",
     "Only tools of this source. Repeatable.",
     "NAME",
+    name="sources",
     repeats=True,
     completion="source",
 )
-IN_CATEGORIES = CommandParameter(
-    "in_categories",
-    ("--category",),
+IN_CATEGORIES = flag(
+    "--category",
     "Only tools of this category. Repeatable.",
     "NAME",
+    name="in_categories",
     repeats=True,
     completion="category",
 )
-READ_ONLY = switch("read_only", "--read-only", text="Only tools that are marked read-only.")
-INCLUDE_DISABLED = switch(
-    "include_disabled", "--include-disabled", text="Include tools that are disabled by default."
-)
-MIN_SCORE = CommandParameter(
-    "min_score",
-    ("--min-score",),
+READ_ONLY = switch("--read-only", "Only tools that are marked read-only.")
+INCLUDE_DISABLED = switch("--include-disabled", "Include tools that are disabled by default.")
+MIN_SCORE = flag(
+    "--min-score",
     "Leave out matches below this score, 0 to 1; exit 1 when none is left.",
     "SCORE",
     kind=float,
     least=0.0,
     most=1.0,
 )
-ABSTAIN = switch(
-    "abstain", "--abstain", text="Return no match, and exit 1, when the best score is below 0.35."
-)
-WATCH = switch("watch", "--watch", text="Run again when a file changes, until Ctrl-C.")
+ABSTAIN = switch("--abstain", "Return no match, and exit 1, when the best score is below 0.35.")
+WATCH = switch("--watch", "Run again when a file changes, until Ctrl-C.")
 _FORMAT_SYNONYMS = (("md", "markdown"), ("table", "text"), ("ttl", "turtle"))
-FORMAT = CommandParameter(
-    "form",
-    ("--format",),
-    "Output format.",
-    "text|json",
-    default="text",
-    choices=("text", "json"),
+FORMAT = flag(
+    "--format", "Output format.", "text|json", name="form", default="text", choices=("text", "json")
 )
-LIST_FORMAT = CommandParameter(
-    "form",
-    ("--format",),
+LIST_FORMAT = flag(
+    "--format",
     "Output format: text; json, the whole answer; or only the list, as jsonl (one object per "
     "line), csv, ids or a markdown table.",
     "text|json|jsonl|csv|ids|markdown",
+    name="form",
     default="text",
-    choices=("text", "json", "jsonl", "csv", "ids", "markdown"),
     synonyms=_FORMAT_SYNONYMS,
 )
-SPARQL_FORMAT = CommandParameter(
-    "form",
-    ("--format",),
-    "Output format; json and csv as the W3C defines them. [default: text; "
-    "turtle for CONSTRUCT and DESCRIBE]",
+SPARQL_FORMAT = flag(
+    "--format",
+    "Output format; json and csv as the W3C defines them. [default: text; turtle for CONSTRUCT "
+    "and DESCRIBE]",
     "text|json|jsonl|csv|ids|markdown|turtle",
-    choices=("text", "json", "jsonl", "csv", "ids", "markdown", "turtle"),
+    name="form",
     synonyms=_FORMAT_SYNONYMS,
 )
-REPORT = CommandParameter(
-    "form",
-    ("--format",),
+REPORT = flag(
+    "--format",
     "Output format; markdown suits a comment on an issue.",
     "text|json|markdown",
+    name="form",
     default="text",
-    choices=("text", "json", "markdown"),
     synonyms=_FORMAT_SYNONYMS,
 )
-EXPLANATION_FORMAT = CommandParameter(
-    "form",
-    ("--format",),
+EXPLANATION_FORMAT = flag(
+    "--format",
     "Output format: text; json, the whole explanation; markdown, for a comment on an issue; or "
     "only the matches, as jsonl (one object per line), csv or ids.",
     LIST_FORMAT.metavar,
+    name="form",
     default="text",
-    choices=LIST_FORMAT.choices,
     synonyms=_FORMAT_SYNONYMS,
 )
-HTML = CommandParameter("html", ("--html",), "Also write an HTML report.", "FILE")
-PREFER = CommandParameter(
-    "prefer",
-    ("--prefer",),
+HTML = flag("--html", "Also write an HTML report.", "FILE")
+PREFER = flag(
+    "--prefer",
     "Prefer tools that read, or tools that write. [default: by the words of the query]",
     "read-only|write|none",
-    choices=("read-only", "write", "none"),
 )
 
-KIND = CommandParameter(
-    "kind",
-    ("--kind",),
+KIND = flag(
+    "--kind",
     "Kind of item: tool, symbol of source code, server of a catalog, or skill. [default: tool]",
     "KIND",
 )
@@ -271,63 +252,53 @@ QUESTION = (
 """What `search`, `explain` and `route` take, in the order of help."""
 
 COMMON = (
-    switch("quiet", "--quiet", "-q", text="Write only data, warnings and errors.", is_common=True),
-    switch(
-        "verbose", "--verbose", "-v", text="Report progress and more diagnostics.", is_common=True
-    ),
-    CommandParameter(
-        "color",
-        ("--color",),
+    switch("--quiet -q", "Write only data, warnings and errors.", is_common=True),
+    switch("--verbose -v", "Report progress and more diagnostics.", is_common=True),
+    flag(
+        "--color",
         "When to use color. [default: auto]",
         "auto|always|never",
-        choices=("auto", "always", "never"),
         is_common=True,
     ),
-    switch("debug", "--debug", text="Show the traceback of an error.", is_common=True),
+    switch("--debug", "Show the traceback of an error.", is_common=True),
 )
 """The options that every command has."""
 
 INPUT_SCHEMA = switch(
-    "input_schema",
-    "--input-schema",
-    text="With --format json or jsonl, also write the input schema of each tool.",
+    "--input-schema", "With --format json or jsonl, also write the input schema of each tool."
 )
 
-FULL = switch("full", "--full", text="Show whole descriptions; in a pipe they end with a sentence.")
+FULL = switch("--full", "Show whole descriptions; in a pipe they end with a sentence.")
 
 SEARCH = (
     *QUESTION,
     KIND,
     RERANK,
     CONTEXT_TOOLS,
-    CommandParameter(
-        "related",
-        ("--related/--no-related",),
+    flag(
+        "--related/--no-related",
         "Show prerequisites, related tools and next steps. [default: yes; with --as, no]",
         kind=bool,
     ),
     INPUT_SCHEMA,
-    CommandParameter(
-        "api",
-        ("--as",),
+    flag(
+        "--as",
         "Write the found tools as JSON: the functions in the format of this model API, and the "
         "tool behind each name.",
         "openai|openai-responses|anthropic|gemini|mcp",
-        choices=("openai", "openai-responses", "anthropic", "gemini", "mcp"),
+        name="api",
     ),
     switch(
-        "deferred",
         "--deferred",
-        text="With --as openai-responses or anthropic, add all other tools as deferred tools, "
-        "for the tool search of the API.",
+        "With --as openai-responses or anthropic, add all other tools as deferred tools, for the "
+        "tool search of the API.",
     ),
     switch(
-        "strict_schemas",
         "--strict-schemas",
-        text="With --as openai or openai-responses, write strict definitions of tools whose "
-        "schemas keep their meaning in strict mode.",
+        "With --as openai or openai-responses, write strict definitions of tools whose schemas "
+        "keep their meaning in strict mode.",
     ),
-    switch("explain", "--explain", text="Explain the result, like `mcpg explain`."),
+    switch("--explain", "Explain the result, like `mcpg explain`."),
     WATCH,
     FULL,
     LIST_FORMAT,
@@ -337,9 +308,7 @@ LIST = (
     BUNDLE,
     KIND,
     *FILTERS,
-    CommandParameter(
-        "limit", ("--limit", "-n"), "Maximum number of tools. [default: all]", "N", int, least=1
-    ),
+    flag("--limit -n", "Maximum number of tools. [default: all]", "N", kind=int, least=1),
     INPUT_SCHEMA,
     FULL,
     LIST_FORMAT,
@@ -355,8 +324,8 @@ SHOW = (
         completion="tool",
     ),
     BUNDLE,
-    CommandParameter("kind", ("--kind",), "What to show: tool or skill. [default: tool]", "KIND"),
-    switch("document", "--document", text="Print the tool's Markdown-LD document."),
+    flag("--kind", "What to show: tool or skill. [default: tool]", "KIND"),
+    switch("--document", "Print the tool's Markdown-LD document."),
     REPORT,
 )
 
@@ -365,29 +334,22 @@ EXPLAIN = (
     KIND,
     RERANK,
     CONTEXT_TOOLS,
-    CommandParameter(
-        "tool",
-        ("--tool",),
-        "Explain why this tool is not first, and suggest hints.",
-        "TOOL",
-    ),
-    CommandParameter(
-        "queries",
-        ("--queries",),
+    flag("--tool", "Explain why this tool is not first, and suggest hints.", "TOOL"),
+    flag(
+        "--queries",
         "With --tool, file of judged queries to measure the hints; - reads standard input.",
         "FILE",
     ),
-    CommandParameter(
-        "compare",
-        ("--compare",),
+    flag(
+        "--compare",
         "Compare the rankings of two bundles, folders or manifests.",
         "BEFORE AFTER",
         arity=2,
     ),
-    switch("routes", "--route", text="Explain the categories and adjusted scores of `mcpg route`."),
+    switch("--route", "Explain the categories and adjusted scores of `mcpg route`.", name="routes"),
     PREFER,
     HTML,
-    switch("shows_times", "--timings", text="Show how long each stage took."),
+    switch("--timings", "Show how long each stage took.", name="shows_times"),
     EXPLANATION_FORMAT,
 )
 
@@ -401,72 +363,58 @@ ASK = (
         is_required=True,
     ),
     BUNDLE,
-    CommandParameter(
-        "intent",
-        ("--intent",),
-        "Intent of the question: navigation, relations, documentation, examples, similar, "
-        "search or catalog. [default: by its words]",
+    flag(
+        "--intent",
+        "Intent of the question: navigation, relations, documentation, examples, similar, search "
+        "or catalog. [default: by its words]",
         "INTENT",
         choices=(
-            "navigation",
-            "relations",
-            "documentation",
-            "examples",
-            "similar",
-            "search",
-            "catalog",
+            *("navigation", "relations", "documentation", "examples"),
+            *("similar", "search", "catalog"),
         ),
     ),
-    CommandParameter(
-        "limit",
-        ("--limit", "-n"),
+    flag(
+        "--limit -n",
         "Maximum number of results, 1 to 200. [default: 50; 5 for a search]",
         "N",
         kind=int,
     ),
-    CommandParameter(
-        "patterns",
-        ("--pattern",),
+    flag(
+        "--pattern",
         "Intent of a wording, such as 'documentation=who owns {tool}'. Repeatable.",
         "INTENT=TEMPLATE",
+        name="patterns",
         repeats=True,
     ),
     STRATEGY,
     EMBED_WITH,
-    CommandParameter(
-        "max_bytes",
-        ("--max-bytes",),
-        "Maximum size of the answer in bytes.",
-        "N",
-        kind=int,
-        least=1,
-    ),
-    CommandParameter(
-        "languages",
-        ("--language",),
+    flag("--max-bytes", "Maximum size of the answer in bytes.", "N", kind=int, least=1),
+    flag(
+        "--language",
         "Only source code in this language. Repeatable.",
         "NAME",
+        name="languages",
         repeats=True,
     ),
-    CommandParameter(
-        "branches",
-        ("--branch",),
+    flag(
+        "--branch",
         "Only source code of this branch. Repeatable.",
         "NAME",
+        name="branches",
         repeats=True,
     ),
-    CommandParameter(
-        "repositories",
-        ("--repository",),
+    flag(
+        "--repository",
         "Only source code of this repository. Repeatable.",
         "NAME",
+        name="repositories",
         repeats=True,
     ),
-    CommandParameter(
-        "paths",
-        ("--path",),
+    flag(
+        "--path",
         "Only source code in this file, folder or glob. Repeatable.",
         "PATH",
+        name="paths",
         repeats=True,
     ),
     INCLUDE_DISABLED,

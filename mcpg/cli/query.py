@@ -144,12 +144,8 @@ def answer_explain(
 ) -> int:
     """Search and print everything that led to the result; write a report if requested.
 
-    Args:
-        question: The query.
-        shown: The display of the explanation.
-        output: Receives it.
-        add: Makes, from the engine and the arguments of the search, additions to the JSON and
-            below the explanation.
+    *add* makes additions to the JSON and below the explanation, from the engine and the arguments
+    of the search.
     """
     arguments = make_search_arguments(question) | find_reranking(question.settings)
     engine = open_engine(question.settings, output)

@@ -61,10 +61,7 @@ def element(text: str) -> str:
 def markdown(blocks: Iterable[model.Block], title: str = "", about: str = "") -> str:
     """Return *blocks* as Markdown for a comment or the summary of a job.
 
-    Args:
-        blocks: The blocks.
-        title: A heading above them, Markdown already.
-        about: Text of others that ends the heading, such as a query.
+    The *title* is a heading, Markdown already; *about* is text of others that ends it.
     """
     heading = f"{title} {code(about[:_LONGEST])}".rstrip()
     return "\n\n".join(part for part in (heading, *_parts(blocks)) if part)

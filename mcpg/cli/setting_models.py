@@ -1,7 +1,7 @@
 """Models of the settings in a configuration file.
 
 They check the values of files and variables. The docstrings below their fields, their defaults and
-bounds are the tables of the reference page (`mcpg.cli.reference`). Imported only where a value
+bounds are the tables of the reference page (`tests/reference.py`). Imported only where a value
 needs a check, since pydantic takes longer to import than a search.
 """
 
@@ -338,11 +338,8 @@ def check_settings(
 ) -> dict[str, Any]:
     """Return the settings of *values*, those of a section in a table of their own.
 
-    Args:
-        values: The tables of a file without its sources.
-        fail: Makes the error that is raised, from a message, a remedy, and the keys and indices
-            that lead to the value.
-        are_texts: Whether all values are texts of the environment, such as `yes` for `True`.
+    *fail* makes the error that is raised, from a message, a remedy, and the keys and indices that
+    lead to the value. Values that *are_texts* come from the environment, such as `yes` for `True`.
     """
     validate = Configuration.model_validate_strings if are_texts else Configuration.model_validate
     try:

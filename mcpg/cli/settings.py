@@ -39,6 +39,9 @@ PROJECT_FILE = "pyproject.toml"
 DEFAULT_BUNDLE = "graph.mdld"
 """Name of the bundle that mcpg uses when nothing names one."""
 
+PUBLISHED = "postgres:"
+"""The bundle that is the catalog published last in the database."""
+
 _PATHS = frozenset(
     {
         "bundle",
@@ -86,12 +89,7 @@ class Settings:
         self._read: dict[str, ConfigFile | None] = {}
 
     def find(self, name: str) -> Setting | None:
-        """Return the setting called *name*, one of `KEYS`; `None` when nothing sets it.
-
-        Raises:
-            UsageError: A variable or a configuration file has an invalid value.
-            InputError: A configuration file cannot be read.
-        """
+        """Return the setting called *name*, one of `KEYS`; `None` when nothing sets it."""
         key = KEYS[name]
         value = self.flags.get(key.parameter) if key.option else None
         if value not in (None, []):
@@ -120,6 +118,12 @@ class Settings:
                 "or make one with `mcpg bundle SOURCE... -o graph.mdld`",
             )
         paths = [named.value] if isinstance(named.value, str) else named.value
+        if PUBLISHED in paths:
+            raise UsageError(
+                f"{PUBLISHED} is a published catalog, which is only searched and explained",
+                place=named.origin,
+                remedy="name it alone, for `mcpg search`; other commands need a bundle",
+            )
         if not any(map(exists, paths)):
             names = either([repr(path) for path in paths])
             message = f"no bundle, folder or manifest is called {names}"
@@ -136,9 +140,6 @@ class Settings:
         """Set the setting *name* to the TOML *value* in a file, and return its path.
 
         It is the file at *path*, the project's file, or a new `mcpg.toml`. All else in it stays.
-
-        Raises:
-            UsageError: The file is written in a way that a line cannot be added to.
         """
         file = next(self._files(), None) if path is None else None
         target = path or (file.path if file else str(Path(self.folder) / CONFIG_FILE))

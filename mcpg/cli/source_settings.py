@@ -3,7 +3,7 @@
 The sources: their models, their names, and how they are opened.
 
 The models check what can be checked before variables are expanded. Their docstrings and fields are
-the tables of the reference page (`mcpg.cli.reference`).
+the tables of the reference page (`tests/reference.py`).
 """
 
 from __future__ import annotations
@@ -453,11 +453,7 @@ def read_entries(
 ) -> tuple[ConfiguredSource, ...]:
     """Read *value*, which *file* has under `sources`.
 
-    Args:
-        value: The value.
-        file: The file.
-        fail: Makes the error that is raised where an entry is invalid, from a message, a remedy,
-            and the keys and indices that lead to the value.
+    *fail* is as for `check_settings`.
     """
     entries = check_sources(value, fail)
     taken = {entry.id.casefold() for entry in entries if entry.id}

@@ -18,6 +18,7 @@ from mcpg.documents.addresses import label_iri
 from mcpg.documents.checks import is_misspelt_triple
 from mcpg.documents.facts import (
     LABEL_KEYS,
+    PREFIXES,
     TARGET_KEYS,
     Path,
     means_itself,
@@ -28,20 +29,10 @@ from mcpg.documents.facts import (
 from mcpg.documents.front_matter import MAX_FRONT_MATTER
 from mcpg.text.json_values import JsonObject, JsonValue
 
-BUILT_IN: Mapping[str, str] = {
-    "schema": "https://schema.org/",
-    "kb": "urn:managedcode:markdown-ld-kb:vocab:",
-    "prov": "http://www.w3.org/ns/prov#",
-    "rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
-    "xsd": "http://www.w3.org/2001/XMLSchema#",
-}
+BUILT_IN = {name: PREFIXES[name] for name in ("schema", "kb", "prov", "rdf", "xsd")}
 """The prefixes that `rdf_types` and `rdf_properties` may use without declaring them."""
 
-ONLY_IN_RULES: Mapping[str, str] = {
-    "owl": "http://www.w3.org/2002/07/owl#",
-    "rdfs": "http://www.w3.org/2000/01/rdf-schema#",
-    "skos": "http://www.w3.org/2004/02/skos/core#",
-}
+ONLY_IN_RULES = {name: PREFIXES[name] for name in ("owl", "rdfs", "skos")}
 """The prefixes that graph rules may also use, if a document does not declare them."""
 
 _URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):(.+)", re.DOTALL)
@@ -138,7 +129,7 @@ def reads_yaml(text: str) -> bool:
     return True
 
 
-_DECLARABLE: Mapping[str, str] = {**ONLY_IN_RULES, "mcpg": "urn:mcpg:vocab:"}
+_DECLARABLE = {**ONLY_IN_RULES, "mcpg": PREFIXES["mcpg"]}
 _KNOWN = {**BUILT_IN, **_DECLARABLE}
 _PREFIXES = ("rdf_prefixes", "rdfprefixes")
 _TYPES = ("rdf_types", "rdftypes")

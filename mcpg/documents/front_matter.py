@@ -49,11 +49,7 @@ class FrontMatter:
 
 
 def split_front_matter(content: str, place: str, limit: int = MAX_FRONT_MATTER) -> FrontMatter:
-    """Cut a document with LF line ends into front matter of up to *limit* characters and Markdown.
-
-    Raises:
-        DocumentError: The front matter does not end, is too long, or is not a YAML mapping.
-    """
+    """Cut a document with LF line ends into front matter, of *limit* characters, and Markdown."""
     opening = _FENCE.match(content)
     if opening is None:
         return FrontMatter({}, content, 1)

@@ -199,9 +199,6 @@ def rewritten_text(content: str, values: JsonObject) -> str:
     Lines with unchanged values are kept as they are, with their comments; blank lines above the
     front matter are dropped. `authored_text` returns *content* again. A key may be added, but not
     left out.
-
-    Raises:
-        DocumentError: The front matter would be too long.
     """
     text = content.removeprefix(_BOM)
     front = split_front_matter(text, "")

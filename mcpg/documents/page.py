@@ -259,11 +259,7 @@ def parse_row(fault: InputError) -> int:
 
 
 def json_object(text: str, place: str) -> JsonObject:
-    """Read *text* as one JSON object, with whole characters only.
-
-    Raises:
-        InputError: It is anything else; its place begins with *place*.
-    """
+    """Read *text* as one JSON object, with whole characters only."""
     value, *more = parse_json_documents(text, place)
     if has_surrogate_escapes(text):
         value = repair_surrogates(value, "", [])

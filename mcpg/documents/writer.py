@@ -99,9 +99,6 @@ def draft_document(document: ToolDocument, cut: int | None = None) -> DocumentDr
     """Write the parts of *document* that its groups and links have no part in.
 
     Its front matter has *cut* characters of the description, or all.
-
-    Raises:
-        DocumentError: Values of the tool nest too deeply.
     """
     tool = document.tool
     lines = [f"{key}: {front_matter.quote_scalar(text)}" for key, text in _texts(tool, cut).items()]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 from threading import RLock
-from typing import TYPE_CHECKING, Any, Concatenate
+from typing import TYPE_CHECKING, Any, Concatenate, TypedDict, Unpack
 
 from mcpg.catalog.view import ToolView
 from mcpg.errors import Diagnostic, UsageError
@@ -45,6 +45,25 @@ if TYPE_CHECKING:
     from mcpg.search.result_cache import Answering
     from mcpg.search.trace import Explanation, Trace
 
+    class SearchOptions(TypedDict, total=False):
+        """Options of `Engine.search`, which documents them."""
+
+        limit: int | None
+        strategy: StrategyName
+        context: Context
+        include_disabled: bool
+        min_score: float
+        abstain: bool
+        fusion: FusionName
+        rewrite: bool
+        lexicon: bool
+        context_tools: Iterable[str]
+        sources: Sequence[str]
+        categories: Sequence[str]
+        read_only: bool
+
+
+_LISTS = frozenset({"context_tools", "sources", "categories"})
 
 ITEMS = "items."
 """The prefix of the names of sections for the index of a kind of items."""
@@ -71,14 +90,7 @@ class Engine:
         *,
         limit: int = DEFAULT_LIMIT,
     ) -> None:
-        """Make an engine.
-
-        Args:
-            index: The index to search.
-            diagnostics: Diagnostics of loading.
-            rebuild: Makes the index anew; one thread at a time calls it.
-            services: Services beside the index.
-            limit: Maximum number of matches of a search that sets none, at least 1.
+        """Make an engine; *rebuild* makes the index anew, called by one thread at a time.
 
         Raises:
             StaleIndexError: The index is damaged, as far as it is checked at once.
@@ -347,25 +359,13 @@ class Engine:
         return self._ask(answer)
 
     @rename_arguments({"normalize": "rewrite"})
-    def explain(  # noqa: PLR0913 - as above
+    def explain(
         self,
         query: str | None,
         *,
         tool: str | None = None,
-        limit: int | None = None,
-        strategy: StrategyName = Strategy.GRAPH,
-        context: Context = None,
-        include_disabled: bool = False,
-        min_score: float = 0.0,
-        abstain: bool = False,
-        fusion: FusionName = "",
-        rewrite: bool = False,
-        lexicon: bool = True,
-        context_tools: Iterable[str] = (),
-        sources: Sequence[str] = (),
-        categories: Sequence[str] = (),
-        read_only: bool = False,
         rerank: bool = False,
+        **options: Unpack[SearchOptions],
     ) -> Explanation:
         """Search as `search` does, with its arguments, and explain every part of the answer.
 
@@ -378,17 +378,13 @@ class Engine:
             UsageError: As for `search`; or *tool* is given without a query.
             NotFoundError: No tool is called *tool*, or several are.
         """
-        asked = SearchRequest(
-            *("", "", self.limit if limit is None else limit, strategy, include_disabled),
-            *(min_score, abstain, fusion),
-            rewrite=rewrite,
-            lexicon=lexicon,
-            context_tools=check_texts("context_tools", context_tools),
-            sources=check_texts("sources", sources),
-            categories=check_texts("categories", categories),
-            read_only=read_only,
-        )
-        request, diagnostics = self._check_request(query, context, asked)
+        given: dict[str, Any] = {**options}
+        context = given.pop("context", None)
+        if given.get("limit") is None:
+            given["limit"] = self.limit
+        for name in _LISTS & given.keys():
+            given[name] = check_texts(name, given[name])
+        request, diagnostics = self._check_request(query, context, SearchRequest(**given))
         check_text("tool", tool)
         if tool is None:
             if check_flag("rerank", rerank) and request.query:
@@ -428,25 +424,16 @@ class Engine:
         return explain_order(wide, outcome, duration, request.limit)
 
     @rename_arguments({"normalize": "rewrite"})
-    def route(  # noqa: PLR0913 - as above
+    def route(
         self,
         query: str | None,
         *,
         max_categories: int = DEFAULT_CATEGORIES,
         max_tools: int = DEFAULT_TOOLS,
         prefer_read_only: bool | None = None,
-        strategy: StrategyName = Strategy.GRAPH,
-        context: Context = None,
-        include_disabled: bool = False,
-        min_score: float = 0.0,
-        fusion: FusionName = "",
-        rewrite: bool = False,
-        lexicon: bool = True,
         weights: RouteWeights | None = None,
         derives_preference: bool = True,
-        sources: Sequence[str] = (),
-        categories: Sequence[str] = (),
-        read_only: bool = False,
+        **options: Unpack[SearchOptions],
     ) -> RouteResult:
         """Return the categories that match *query*, and the best tools of each.
 
@@ -468,16 +455,7 @@ class Engine:
             prefer_read_only=prefer_read_only,
             derives_preference=derives_preference,
             weights=weights,
-            strategy=strategy,
-            context=context,
-            include_disabled=include_disabled,
-            min_score=min_score,
-            fusion=fusion,
-            rewrite=rewrite,
-            lexicon=lexicon,
-            sources=sources,
-            categories=categories,
-            read_only=read_only,
+            **options,
         )
 
     def plan(  # noqa: PLR0913 - as above
@@ -497,19 +475,9 @@ class Engine:
     ) -> Plan:
         """Plan calls of tools for *goal*, and the order in which they can run.
 
-        Args:
-            goal: The goal, in any words.
-            limit: Maximum number of tasks, including prerequisites, at least 1.
-            strategy: As for `search`.
-            context: As for `search`.
-            include_disabled: As for `search`.
-            fusion: As for `search`.
-            lexicon: As for `search`.
-            context_tools: As for `search`. These tools have run: they are not planned again, and
-                their results provide arguments.
-            sources: As for `search`. Prerequisites from other sources are not in the plan.
-            categories: As for `search`.
-            read_only: As for `search`.
+        The plan has at most *limit* tasks, including prerequisites. The tools *context_tools* have
+        run: they are not planned again, and their results provide arguments. Prerequisites from
+        other *sources* are not in the plan. All else is as for `search`.
 
         Raises:
             UsageError: As for `search`; or the goal is empty.
@@ -541,9 +509,8 @@ class Engine:
         Its matches are as after bundling again with a hints file, but edges between tools are not
         inferred anew. This engine does not change.
 
-        Args:
-            tool: An id, `source::name` or name.
-            hints: Hints to add: lists are joined, and single values replace others.
+        *tool* is an id, `source::name` or name. Lists of hints are joined, and single values
+        replace others.
 
         Raises:
             NotFoundError: No tool is called *tool*, or several are.

@@ -112,11 +112,7 @@ def make_plan(
 ) -> EnrichPlan:
     """Compare the tools of *catalog* with the entries of *files*.
 
-    Args:
-        catalog: All tools.
-        files: The files of generated texts.
-        prompt: The version of the prompt.
-        excluded: Patterns of tools that are left out: ids, `source::name`, names or globs.
+    The tools that a pattern of *excluded* matches are left out.
     """
     left_out = {tool.id for pattern in excluded for tool in catalog.matching(pattern)}
     servers: defaultdict[str, list[Tool]] = defaultdict(list)

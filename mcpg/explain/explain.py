@@ -53,6 +53,7 @@ from mcpg.search.trace import (
 )
 from mcpg.text import fold, iter_words, stem
 from mcpg.text.json_values import JsonObject, JsonValue
+from mcpg.values import list_some
 
 if TYPE_CHECKING:
     from mcpg.explain.hint_words import RequestWords
@@ -117,9 +118,7 @@ def _advise_on_unknown_words(
 
 
 def _quote_texts(texts: Sequence[str]) -> str:
-    shown = ", ".join(repr(text) for text in texts[:_MOST_NAMED])
-    rest = len(texts) - _MOST_NAMED
-    return f"{shown} and {rest} more" if rest > 0 else shown
+    return list_some([*map(repr, texts)], _MOST_NAMED)
 
 
 def find_better_disabled(ranking: RankedList, index: Index, disabled: frozenset[int]) -> list[str]:
@@ -225,7 +224,7 @@ class StageDetails:
                         "matched": repair.word,
                         "term": index.term(repair.term),
                         "kind": repair.kind,
-                        "tools": len(index.postings(repair.term)[0]),
+                        "tools": index.count_holders(repair.term),
                         "most": share * impact * credit * repair.similarity,
                     }
                 )

@@ -178,7 +178,7 @@ class HintSearch:
         lead = own - max(others, default=0.0)
         if self._tool not in pool.documents:
             return HintTrial(added, None, lead, 0.0)
-        scores = calibrate(ranked, candidates, analysis, model, len(index))
+        scores = calibrate(ranked, candidates, analysis, model, index.population)
         return HintTrial(added, place + 1, lead, scores[place].score)
 
     def best_change(self) -> HintSuggestion | None:
@@ -364,7 +364,7 @@ class RankedField:
             everything = extract_features(documents, self.analysis, index)
             ranked = fuse(everything, model.weights, len(everything), ends)
         self.others = [one for one in ranked if one.candidate.document != tool]
-        calibrations = calibrate(ranked, everything, self.analysis, model, len(index))
+        calibrations = calibrate(ranked, everything, self.analysis, model, index.population)
         self.scores = [one.score for one in calibrations]
         self.is_named = tool in named_exactly(self.analysis, index)
 

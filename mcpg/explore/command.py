@@ -19,7 +19,7 @@ from mcpg.cli.parameters import (
     MIN_SCORE,
     QUERY,
     QUESTION,
-    CommandParameter,
+    flag,
     switch,
 )
 from mcpg.cli.query import Question, make_search_arguments
@@ -42,25 +42,21 @@ BEGINNING = QUERY._replace(help="The query to begin with; - reads it from standa
 PARAMETERS = (
     *(BEGINNING if one == QUERY else one for one in QUESTION if one not in {MIN_SCORE, ABSTAIN}),
     CONTEXT_TOOLS,
-    CommandParameter(
-        "hints", ("--hints",), f"Hints file to save to. [default: {DEFAULT_HINTS}]", "FILE"
-    ),
-    CommandParameter(
-        "queries",
-        ("--queries",),
+    flag("--hints", f"Hints file to save to. [default: {DEFAULT_HINTS}]", "FILE"),
+    flag(
+        "--queries",
         f"File to collect judged queries in, for `mcpg eval`. [default: {DEFAULT_JUDGED}]",
         "FILE",
     ),
-    CommandParameter(
-        "port",
-        ("--port",),
+    flag(
+        "--port",
         "Port of 127.0.0.1 to listen on. [default: any that is free]",
         "N",
         kind=int,
         least=0,
         most=65_535,
     ),
-    switch("stays", "--no-browser", text="Print the address and do not open a browser."),
+    switch("--no-browser", "Print the address and do not open a browser.", name="stays"),
 )
 
 

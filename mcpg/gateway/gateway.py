@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
@@ -11,9 +10,7 @@ from copy import copy
 from dataclasses import is_dataclass, replace
 from functools import partial, wraps
 from os import PathLike
-from pathlib import Path
-from types import NoneType
-from typing import Any, Concatenate, Self, TypeAlias, TypedDict, Unpack, cast
+from typing import Any, Concatenate, Self, Unpack, cast
 from uuid import uuid4
 
 import anyio
@@ -27,20 +24,22 @@ from mcpg.errors import (
     McpgError,
     NotFoundError,
     UsageError,
-    check_kind,
     warning,
-    wrong_type,
 )
 from mcpg.gateway.calls import CallRecorder, CallResult, Fault, Limits, RecordedCall
 from mcpg.gateway.former_route import route
 from mcpg.gateway.index_build import IndexSpec
 from mcpg.gateway.invoke import Invoker
+from mcpg.gateway.options import (
+    ConfigurationLike,
+    GatewayOptions,
+    check_options,
+    read_configuration,
+)
 from mcpg.gateway.prompts_and_resources import Primitives
 from mcpg.gateway.registry import (
     GENERATED,
-    CustomDocuments,
     DocumentSource,
-    GeneratedDocuments,
     ReviewedDocuments,
     SourceRegistry,
 )
@@ -64,73 +63,16 @@ from mcpg.search.results import (
 from mcpg.skills.folder import Skill
 from mcpg.sources.client_config import Server, ServerAccess
 from mcpg.sources.live.requests import Progress, current_session
-from mcpg.sources.model import read_text
 from mcpg.sources.registry import (
     FileSource,
     ServerSource,
     Source,
-    SourceCollector,
     SourceLike,
     collect_sources,
     name_source_kind,
 )
 from mcpg.text.json_values import JsonObject, JsonValue
 from mcpg.values import Answer, Given, format_count
-
-ConfigurationLike: TypeAlias = str | os.PathLike[str] | Mapping[str, Any]
-"""A client's configuration: its path, or its object."""
-
-
-class GatewayOptions(TypedDict, total=False):
-    """The keyword arguments of `Gateway`, all of them optional."""
-
-    graph: DocumentSource | str | os.PathLike[str]
-    lock: ToolLock | str | os.PathLike[str] | None
-    live: ServerAccess | None
-    reserved: Collection[str]
-    limit: int
-    services: EngineServices
-    observer: Observer | None
-    limits: Limits | None
-    cache_dir: str | None
-    diagnostics: Iterable[Diagnostic]
-    left_out: Collection[str]
-    record_calls: str | os.PathLike[str] | CallRecorder | None
-
-
-_GIVEN = "the configuration"
-
-
-def read_configuration(
-    configuration: ConfigurationLike, options: GatewayOptions
-) -> tuple[tuple[Source, ...], GatewayOptions]:
-    """Return the sources and the options of a gateway for a client's *configuration*.
-
-    The diagnostics of the configuration are added to the *options*.
-
-    Raises:
-        NotFoundError: The file does not exist.
-        SourceError: It is not a configuration of a client.
-        UsageError: It is neither a path nor a JSON object, or an option has the wrong type.
-    """
-    noticed, live = options.get("diagnostics", ()), options.get("live")
-    check_kind("diagnostics", noticed, (Iterable,))
-    check_kind("live", live, (ServerAccess, NoneType))
-    if isinstance(configuration, Mapping):
-        try:
-            text, place = json.dumps(dict(configuration)), _GIVEN
-        except (TypeError, ValueError, RecursionError) as fault:
-            remedy = 'pass {"mcpServers": {...}} or a path'
-            raise UsageError("is not JSON", place=_GIVEN, remedy=remedy) from fault
-    elif isinstance(configuration, str | os.PathLike):
-        place = os.fspath(configuration)
-        text = read_text(Path(place), place)
-    else:
-        raise wrong_type("configuration", configuration, "a path or a JSON object")
-    opening = SourceCollector(live or ServerAccess(os.environ))
-    opening.configuration(text, place)
-    return opening.sources, {**options, "diagnostics": (*noticed, *opening.diagnostics)}
-
 
 _MOST_CHARACTERS = 240
 _MOST_TOOLS = 20_000
@@ -211,6 +153,12 @@ def _mark_early(result: Answer) -> Answer:
     return cast("Answer", marked)
 
 
+def _make_facts(invoked: CallResult, owner: Source | None, session: str) -> InvokeFacts:
+    outcome = str(invoked.faults[0].code) if invoked.faults else SUCCESS
+    kind = name_source_kind(owner) if owner else ""
+    return InvokeFacts(outcome, kind, invoked.tool_name, invoked.source_id, session)
+
+
 class Gateway:
     """Lists, searches, routes and invokes the tools of its sources.
 
@@ -276,17 +224,16 @@ class Gateway:
             graph = ReviewedDocuments(os.fspath(graph))
         if isinstance(lock, str | PathLike):
             lock = ToolLock.read(lock)
-        for name, given, kinds in (
-            ("graph", graph, (GeneratedDocuments, ReviewedDocuments, CustomDocuments)),
-            ("lock", lock, (ToolLock, NoneType)),
-            ("live", live, (ServerAccess, NoneType)),
-            ("services", services, (EngineServices,)),
-            ("limits", limits, (Limits, NoneType)),
-            ("cache_dir", cache_dir, (str, NoneType)),
-            ("diagnostics", diagnostics, (Iterable,)),
-            ("record_calls", record_calls, (str, PathLike, CallRecorder, NoneType)),
-        ):
-            check_kind(name, given, kinds)
+        check_options(
+            graph=graph,
+            lock=lock,
+            live=live,
+            services=services,
+            limits=limits,
+            cache_dir=cache_dir,
+            diagnostics=diagnostics,
+            record_calls=record_calls,
+        )
         self.limits = limits or Limits()
         self._live = live or ServerAccess(os.environ)
         opened, noticed = collect_sources(sources, self._live)
@@ -651,10 +598,7 @@ class Gateway:
                     params=params,
                 )
             if report is not None:
-                outcome = str(invoked.faults[0].code) if invoked.faults else SUCCESS
-                kind = name_source_kind(owner) if owner else ""
-                named = invoked.tool_name, invoked.source_id
-                report(InvokeFacts(outcome, kind, *named, session))
+                report(_make_facts(invoked, owner, session))
         if self._recorder is not None and invoked.tool_id:
             ids = session or self._session, invoked.tool_id, invoked.source_id
             seconds = time.perf_counter() - start

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,7 +14,7 @@ from mcpg.catalog.model import resolve
 from mcpg.cli import options
 from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.open_bundle import read_settings
-from mcpg.cli.options import OutputFormat
+from mcpg.cli.options import OutputFormat, argument, option
 from mcpg.cli.output import Output
 from mcpg.cli.terminal import cut, json_safe, lines_kept, one_line, standard_input
 from mcpg.errors import Severity, UsageError
@@ -33,44 +34,6 @@ mcpg invoke time::convert_time mcp.json --arguments @call.json
 echo '{"city": "Lisbon"}' | mcpg invoke forecast --arguments - --format json
 mcpg invoke isleap python:calendar:isleap --arg year=2024"""
 
-Name = Annotated[
-    str,
-    typer.Argument(metavar="TOOL", help="Id of the tool, SOURCE::NAME, or its name on the server."),
-]
-Sources = Annotated[
-    list[str] | None,
-    typer.Argument(
-        metavar="SOURCE",
-        show_default=False,
-        help="A client configuration, 'stdio:COMMAND ...', https://HOST/PATH, "
-        "python:MODULE or an OpenAPI document. [default: the sources in mcpg.toml]",
-    ),
-]
-Arguments = Annotated[
-    str | None,
-    typer.Option(
-        "--arguments",
-        metavar="JSON|@FILE|-",
-        help="All arguments as a JSON object, in a file, or from standard input.",
-    ),
-]
-Arg = Annotated[
-    list[str] | None,
-    typer.Option("--arg", metavar="NAME=VALUE", help="One argument, as text or JSON. Repeatable."),
-]
-Timeout = Annotated[
-    float | None,
-    typer.Option(
-        "--timeout",
-        metavar="SECONDS",
-        help="Timeout of the call in seconds. [default: 60] [env: MCPG_INVOKE_TIMEOUT]",
-    ),
-]
-Disabled = Annotated[
-    bool,
-    typer.Option("--include-disabled", help="Call the tool even if it is disabled by default."),
-]
-
 
 def register(app: typer.Typer) -> None:
     """Add the command to *app*."""
@@ -79,13 +42,43 @@ def register(app: typer.Typer) -> None:
 
 def invoke(
     output: Output,
-    tool: Name,
-    sources: Sources = None,
+    tool: Annotated[
+        str,
+        argument("TOOL", "Id of the tool, SOURCE::NAME, or its name on the server."),
+    ],
+    sources: Annotated[
+        list[str] | None,
+        argument(
+            "SOURCE",
+            "A client configuration, 'stdio:COMMAND ...', https://HOST/PATH, python:MODULE or "
+            "an OpenAPI document. [default: the sources in mcpg.toml]",
+        ),
+    ] = None,
     *,
-    arguments: Arguments = None,
-    arg: Arg = None,
-    timeout: Timeout = None,
-    include_disabled: Disabled = False,
+    arguments: Annotated[
+        str | None,
+        option(
+            "--arguments",
+            "All arguments as a JSON object, in a file, or from standard input.",
+            "JSON|@FILE|-",
+        ),
+    ] = None,
+    arg: Annotated[
+        list[str] | None,
+        option("--arg", "One argument, as text or JSON. Repeatable.", "NAME=VALUE"),
+    ] = None,
+    timeout: Annotated[
+        float | None,
+        option(
+            "--timeout",
+            "Timeout of the call in seconds. [default: 60] [env: MCPG_INVOKE_TIMEOUT]",
+            "SECONDS",
+        ),
+    ] = None,
+    include_disabled: Annotated[
+        bool,
+        option("--include-disabled", "Call the tool even if it is disabled by default."),
+    ] = False,
     header: options.CallHeader = None,
     allow_private: options.AllowPrivate = False,
     server_timeout: options.ServerTimeout = None,
@@ -102,8 +95,19 @@ def invoke(
         server_timeout=server_timeout,
         allow_private=allow_private,
     )
+    given = _read_arguments(arguments), _split_pairs(arg or ())
+    how = {"timeout": timeout, "include_disabled": include_disabled}
+    return _report(_call(wanted, tool, given, how, output), form, output)
+
+
+def _call(
+    wanted: GatewayRequest,
+    tool: str,
+    given: tuple[JsonObject, Mapping[str, str]],
+    how: Mapping[str, Any],
+    output: Output,
+) -> CallResult:
     settings = read_settings()
-    given, pairs = _read_arguments(arguments), _split_pairs(arg or ())
     try:
         import anyio  # noqa: PLC0415 - an extra
 
@@ -113,8 +117,11 @@ def invoke(
             f"nothing can be invoked without the MCP SDK: {missing.name} is not installed",
             remedy=install_command("mcp"),
         ) from None
-    how = {"timeout": timeout, "include_disabled": include_disabled}
-    invoked: CallResult = anyio.run(_run, gateway, tool, given, pairs, how, output)
+    return anyio.run(_run, gateway, tool, *given, how, output)
+
+
+def _report(invoked: CallResult, form: OutputFormat, output: Output) -> int:
+    """Show the result, and return the exit code of the command."""
     if form is OutputFormat.JSON:
         output.json(invoked.to_dict())
     else:
@@ -162,8 +169,8 @@ def parse_argument(schema: JsonObject, name: str, text: str) -> JsonValue:
     It stays a text if the schema names texts among the types. If it does not, or names no type, the
     text is read as JSON if it is JSON. A value that the schema accepts wins over a refused value.
     """
-    try:
-        value: JsonValue = json.loads(text)
+    try:  # `int` refuses NaN and infinities, which are not JSON
+        value: JsonValue = json.loads(text, parse_constant=int, parse_float=_read_finite)
     except (ValueError, RecursionError):
         return text
     from mcpg.gateway.validation import check_arguments  # noqa: PLC0415 - needs the MCP extra
@@ -179,6 +186,12 @@ def parse_argument(schema: JsonObject, name: str, text: str) -> JsonValue:
 
     first, second = (text, value) if _names_texts(member, schema) else (value, text)
     return second if not is_valid(first) and is_valid(second) else first
+
+
+def _read_finite(text: str) -> float:
+    if math.isinf(float(text)):
+        raise ValueError("too large for a number")
+    return float(text)
 
 
 def _names_texts(member: JsonValue, root: JsonObject) -> bool:

@@ -15,7 +15,8 @@ import typer
 
 from mcpg.cli import options
 from mcpg.cli.exit_codes import ExitCode
-from mcpg.cli.open_bundle import read_settings
+from mcpg.cli.open_bundle import read_chosen_settings
+from mcpg.cli.options import argument, option
 from mcpg.cli.output import Output
 from mcpg.cli.providers import ServiceFactory
 from mcpg.cli.query import find_fusion, find_strategy, make_ask_arguments, uses_lexicon
@@ -49,171 +50,6 @@ mcpg serve -b graph.mdld           # search and describe; nothing is called
 mcpg serve mcp.json --record-calls calls.jsonl     # for `mcpg learn`
 MCPG_SERVE_TOKEN=... mcpg serve mcp.json --http 0.0.0.0:8080 --allow-host tools.example"""
 
-Sources = Annotated[
-    list[str] | None,
-    typer.Argument(
-        metavar="SOURCE",
-        show_default=False,
-        help="A client configuration, 'stdio:COMMAND ...', https://HOST/PATH, "
-        "python:MODULE, a file or a folder. [default: the sources in mcpg.toml, or the bundle]",
-    ),
-]
-Bundle = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--bundle",
-        "-b",
-        metavar="PATH",
-        show_default=False,
-        help="Bundle, folder or manifest to serve instead of SOURCE. Repeatable. "
-        "[env: MCPG_BUNDLE]",
-    ),
-]
-Graph = Annotated[
-    str | None,
-    typer.Option(
-        "--reviewed",
-        metavar="PATH",
-        help="Bundle or folder of documents to search instead of the sources' own.",
-    ),
-]
-Reaction = Annotated[
-    OnChange | None,
-    typer.Option(
-        "--on-change",
-        metavar="warn|hide|accept",
-        help="With --reviewed or --locked, describe changed tools as reviewed, hide them, or (not "
-        "with --locked) describe them as changed. [default: warn]",
-    ),
-]
-HttpAddress = Annotated[
-    str | None,
-    typer.Option(
-        "--http",
-        metavar="[HOST:]PORT",
-        help="Serve over HTTP at http://HOST:PORT/mcp. A HOST other than 127.0.0.1 needs "
-        "--allow-host and a token in MCPG_SERVE_TOKEN.",
-    ),
-]
-Stdio = Annotated[
-    bool,
-    typer.Option("--stdio", help="Serve over standard input and output, despite serve.http."),
-]
-AllowHost = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--allow-host",
-        metavar="NAME",
-        help="Another host name that clients may use. Repeatable.",
-    ),
-]
-ViewName = Annotated[
-    str | None,
-    typer.Option(
-        "--view",
-        metavar="NAME",
-        help="Serve only the view [views.NAME] of mcpg.toml.",
-    ),
-]
-Pin = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--pin",
-        metavar="TOOL",
-        help="Also list this tool: an id, SOURCE::NAME or name. Repeatable.",
-    ),
-]
-About = Annotated[
-    str | None,
-    typer.Option(
-        "--about",
-        metavar="TEXT",
-        help="Text to add to the description of the search tool.",
-    ),
-]
-Expose = Annotated[
-    Exposure | None,
-    typer.Option(
-        "--expose",
-        metavar="gateway|on-demand|all",
-        help="Tools that clients see: the meta-tools; two of these and the tools found by their "
-        "searches; or all. [default: gateway]",
-    ),
-]
-ShowGraphTools = Annotated[
-    bool | None, typer.Option("--graph-tools", help="Also offer tools that query the graph.")
-]
-Endpoint = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--endpoint",
-        metavar="URL",
-        help="With --graph-tools, SPARQL endpoint to allow. Repeatable.",
-    ),
-]
-AnswerBytes = Annotated[
-    int | None,
-    typer.Option(
-        "--max-bytes",
-        metavar="BYTES",
-        min=2048,
-        help="Maximum size of an answer about tools in bytes. [default: 32768]",
-    ),
-]
-ResultBytes = Annotated[
-    int | None,
-    typer.Option(
-        "--max-result-bytes",
-        metavar="BYTES",
-        min=2048,
-        help="Maximum size of a tool's result in bytes. [default: 262144]",
-    ),
-]
-Requests = Annotated[
-    int | None,
-    typer.Option(
-        "--max-requests",
-        metavar="N",
-        min=1,
-        help="Maximum number of concurrent requests. [default: 64]",
-    ),
-]
-Timeout = Annotated[
-    float | None,
-    typer.Option(
-        "--timeout",
-        metavar="SECONDS",
-        help="Timeout of a call in seconds, unless its source sets one. "
-        "[default: limits.invoke_timeout in mcpg.toml, or 60]",
-    ),
-]
-AnswerTimeout = Annotated[
-    float | None,
-    typer.Option(
-        "--answer-timeout",
-        metavar="SECONDS",
-        help="Seconds for a client to answer a request of a server, such as an elicitation. "
-        "[default: 300]",
-    ),
-]
-RecordCalls = Annotated[
-    str | None,
-    typer.Option(
-        "--record-calls",
-        metavar="FILE",
-        help="Record calls for `mcpg learn`, without arguments and results.",
-    ),
-]
-MostSessions = Annotated[
-    int | None,
-    typer.Option(
-        "--max-sessions",
-        metavar="N",
-        min=1,
-        help="Maximum number of concurrent sessions. [default: 256]",
-    ),
-]
-
 
 def register(app: typer.Typer) -> None:
     """Add the command to *app*."""
@@ -224,27 +60,141 @@ def register(app: typer.Typer) -> None:
 class ServeOptions:
     """Options of `mcpg serve`."""
 
-    sources: Sources = None
-    bundle: Bundle = None
-    graph: Graph = None
-    on_change: Reaction = None
+    sources: Annotated[
+        list[str] | None,
+        argument(
+            "SOURCE",
+            "A client configuration, 'stdio:COMMAND ...', https://HOST/PATH, python:MODULE, a "
+            "file or a folder. [default: the sources in mcpg.toml, or the bundle]",
+        ),
+    ] = None
+    bundle: Annotated[
+        list[str] | None,
+        option(
+            "--bundle -b",
+            "Bundle, folder or manifest to serve instead of SOURCE. Repeatable. [env: MCPG_BUNDLE]",
+            "PATH",
+        ),
+    ] = None
+    graph: Annotated[
+        str | None,
+        option(
+            "--reviewed",
+            "Bundle or folder of documents to search instead of the sources' own.",
+            "PATH",
+        ),
+    ] = None
+    on_change: Annotated[
+        OnChange | None,
+        option(
+            "--on-change",
+            "With --reviewed or --locked, describe changed tools as reviewed, hide them, or "
+            "(not with --locked) describe them as changed. [default: warn]",
+            "warn|hide|accept",
+        ),
+    ] = None
     locked: options.Locked = None
-    http: HttpAddress = None
-    stdio: Stdio = False
-    allow_host: AllowHost = None
-    view: ViewName = None
-    expose: Expose = None
-    pin: Pin = None
-    about: About = None
-    graph_tools: ShowGraphTools = None
-    endpoint: Endpoint = None
-    max_bytes: AnswerBytes = None
-    max_result_bytes: ResultBytes = None
-    max_requests: Requests = None
-    max_sessions: MostSessions = None
-    timeout: Timeout = None
-    answer_timeout: AnswerTimeout = None
-    record_calls: RecordCalls = None
+    http: Annotated[
+        str | None,
+        option(
+            "--http",
+            "Serve over HTTP at http://HOST:PORT/mcp. A HOST other than 127.0.0.1 needs "
+            "--allow-host and a token in MCPG_SERVE_TOKEN.",
+            "[HOST:]PORT",
+        ),
+    ] = None
+    stdio: Annotated[
+        bool,
+        option("--stdio", "Serve over standard input and output, despite serve.http."),
+    ] = False
+    allow_host: Annotated[
+        list[str] | None,
+        option("--allow-host", "Another host name that clients may use. Repeatable.", "NAME"),
+    ] = None
+    view: Annotated[
+        str | None,
+        option("--view", "Serve only the view [views.NAME] of mcpg.toml.", "NAME"),
+    ] = None
+    expose: Annotated[
+        Exposure | None,
+        option(
+            "--expose",
+            "Tools that clients see: the meta-tools; two of these and the tools found by their "
+            "searches; or all. [default: gateway]",
+            "gateway|on-demand|all",
+        ),
+    ] = None
+    pin: Annotated[
+        list[str] | None,
+        option("--pin", "Also list this tool: an id, SOURCE::NAME or name. Repeatable.", "TOOL"),
+    ] = None
+    about: Annotated[
+        str | None,
+        option("--about", "Text to add to the description of the search tool.", "TEXT"),
+    ] = None
+    graph_tools: Annotated[
+        bool | None, option("--graph-tools", "Also offer tools that query the graph.")
+    ] = None
+    endpoint: Annotated[
+        list[str] | None,
+        option("--endpoint", "With --graph-tools, SPARQL endpoint to allow. Repeatable.", "URL"),
+    ] = None
+    max_bytes: Annotated[
+        int | None,
+        option(
+            "--max-bytes",
+            "Maximum size of an answer about tools in bytes. [default: 32768]",
+            "BYTES",
+            min=2048,
+        ),
+    ] = None
+    max_result_bytes: Annotated[
+        int | None,
+        option(
+            "--max-result-bytes",
+            "Maximum size of a tool's result in bytes. [default: 262144]",
+            "BYTES",
+            min=2048,
+        ),
+    ] = None
+    max_requests: Annotated[
+        int | None,
+        option(
+            "--max-requests", "Maximum number of concurrent requests. [default: 64]", "N", min=1
+        ),
+    ] = None
+    max_sessions: Annotated[
+        int | None,
+        option(
+            "--max-sessions", "Maximum number of concurrent sessions. [default: 256]", "N", min=1
+        ),
+    ] = None
+    timeout: Annotated[
+        float | None,
+        option(
+            "--timeout",
+            "Timeout of a call in seconds, unless its source sets one. [default: "
+            "limits.invoke_timeout in mcpg.toml, or 60]",
+            "SECONDS",
+        ),
+    ] = None
+    answer_timeout: Annotated[
+        float | None,
+        option(
+            "--answer-timeout",
+            "Seconds for a client to answer a request of a server, such as an elicitation. "
+            "[default: 300]",
+            "SECONDS",
+        ),
+    ] = None
+    record_calls: Annotated[
+        str | None,
+        option(
+            "--record-calls",
+            "Record calls for `mcpg learn`, without arguments and results.",
+            "FILE",
+        ),
+    ] = None
     source_id: options.SourceId = None
     header: options.CallHeader = None
     allow_private: options.AllowPrivate = False
@@ -257,41 +207,13 @@ class ServeOptions:
     lexicon: options.Lexicon = None
 
 
-_SETTINGS = (
-    "bundle",
-    "strategy",
-    "fusion",
-    "embed_with",
-    "candidates",
-    "rewrite",
-    "lexicon",
-    "http",
-    "allow_host",
-    "view",
-    "expose",
-    "pin",
-    "about",
-    "on_change",
-    "locked",
-    "graph_tools",
-    "max_bytes",
-    "max_result_bytes",
-    "max_requests",
-    "max_sessions",
-    "timeout",
-    "answer_timeout",
-    "record_calls",
-)
-"""The options that set a setting."""
-
-
 def serve(output: Output, chosen: ServeOptions) -> int:
     """Serve the tools of many servers as one MCP server.
 
     Clients see a few tools that find, describe and call the others. Tools of bundles and manifests
     cannot be called.
     """
-    settings = read_settings(**{name: getattr(chosen, name) for name in _SETTINGS})
+    settings = read_chosen_settings(chosen)
     shown = find_given(settings, SERVING_SETTINGS) | {"endpoints": tuple(chosen.endpoint or ())}
     views = read_views(settings)
     address = find_address(settings, is_stdio=chosen.stdio, views=views)

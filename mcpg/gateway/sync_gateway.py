@@ -13,14 +13,8 @@ from typing import Any, Concatenate, Self, Unpack
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from mcpg.errors import Diagnostic, UsageError
-from mcpg.gateway.gateway import (
-    NOT_OPEN,
-    WRAPPED,
-    ConfigurationLike,
-    Gateway,
-    GatewayOptions,
-    read_configuration,
-)
+from mcpg.gateway.gateway import NOT_OPEN, WRAPPED, Gateway
+from mcpg.gateway.options import ConfigurationLike, GatewayOptions, read_configuration
 from mcpg.gateway.snapshots import OnIndex
 from mcpg.sources.registry import Source, SourceLike
 from mcpg.values import Answer, Given, format_count

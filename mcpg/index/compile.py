@@ -179,7 +179,7 @@ def index_sections(  # noqa: PLR0913 - each is one part of the content
     pages = sorted(pages, key=lambda page: page.path)
     tools = [document.tool for document in ordered]
     described = tool_sections(tools)
-    related = _related_sections(ordered, tools, provisions)
+    related = related_sections(ordered, tools, provisions)
     records = _record_sections(ordered, texts or {}, memo)
     if word_sections_of is None:
         words = word_sections(analyse_documents(ordered, memo))
@@ -218,7 +218,7 @@ def compile_index(documents: Iterable[ToolDocument], **named: Any) -> bytes:
     return pack(*index_sections(documents, **named))
 
 
-def _related_sections(
+def related_sections(
     documents: Sequence[ToolDocument],
     tools: Sequence[Tool],
     provisions: Sequence[Sequence[Provision]] | None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import marshal
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain, groupby
 from math import fsum
@@ -77,15 +77,24 @@ def meaning_sections(
                 row = rows.setdefault(other, {})
                 for term in map(term_of, words):
                     row[term] = max(probability, row.get(term, 0.0))
+    return translation_sections(rows, {one.language for one in found}, stems)
+
+
+def translation_sections(
+    rows: Mapping[str, Mapping[int, float]],
+    languages: Collection[str],
+    stems: Iterable[tuple[str, int]],
+) -> Iterator[Section]:
+    """Make the sections of English stems, and of the terms that mean each, with probabilities."""
     # A search has the numbers of related words, and needs no text of them then.
     numbers, terms = lexicon.numbers_of_stems(), dict.fromkeys(rows, NONE) | dict(stems)
     numbered = sorted((numbers[stem], term) for stem, term in terms.items() if stem in numbers)
     yield array_section("stems", "H", (number for number, _ in numbered))
     yield array_section("stems.term", "I", (term for _, term in numbered))
-    if not found:
+    if not languages:
         return
     meant = sorted(rows)
-    yield from texts_sections(f"{MEANINGS}.languages", sorted({one.language for one in found}))
+    yield from texts_sections(f"{MEANINGS}.languages", sorted(languages))
     yield from keys_sections(MEANINGS, meant)
     scale = (1 << PROBABILITY_BITS) - 1
     packed = (
@@ -174,14 +183,20 @@ class GramCollector:
         # A set takes ten times the memory of an array.
         self._held.append(array("I", grams))
 
-    def sections(self) -> list[Section]:
-        """Return `grams` sorted, how many tools have each, and each tool's, once."""
+    def sections(
+        self, size: int = 0, frequency: Callable[[int], int] | None = None
+    ) -> list[Section]:
+        """Return `grams` sorted, how many tools have each, and each tool's, once.
+
+        If these are only a few of the tools, *size* is the number of all, and *frequency* returns
+        how many of all have a 3-gram.
+        """
         held, self._held = self._held, []
         holders = Counter(chain.from_iterable(held))
         ordered = sorted(self._known.numbers)
         met = [self._known.numbers[gram] for gram in ordered]
-        counts = [holders[number] for number in met]
-        squares = [inverse_document_frequency(len(held), count) ** 2 for count in counts]
+        counts = [*map(frequency, ordered)] if frequency else [holders[one] for one in met]
+        squares = [inverse_document_frequency(size or len(held), count) ** 2 for count in counts]
         kind = "H" if len(ordered) <= _MOST_SHORT else "I"
         final = array("I", bytes(4 * len(met)))
         for number, place in enumerate(met):

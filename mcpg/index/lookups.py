@@ -11,6 +11,7 @@ from __future__ import annotations
 import zlib
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
+from copy import copy
 from functools import cached_property
 from itertools import chain, islice
 from typing import TypeAlias
@@ -170,7 +171,7 @@ class Grams:
     """The 3-grams of an index; `StaleIndexError` is raised where its sections do not fit."""
 
     def __init__(self, index: SectionFile) -> None:
-        self._size = len(index)
+        self._size = index.population
         self._grams = index.items("grams")
         self._holders = index.items("grams.tools")
         self._rows = index.rows("grams_of")
@@ -178,8 +179,26 @@ class Grams:
         self._words: dict[str, dict[int, float]] = {}
         self._known: dict[int, tuple[int, float] | None] = {}
         self._tools: dict[int, list[int]] = {}
-        if (len(self._holders), len(self._norms)) != (len(self._grams), self._size):
+        if (len(self._holders), len(self._norms)) != (len(self._grams), len(index)):
             raise StaleIndexError("its 3-grams are of unequal length")
+
+    def number(self, gram: int) -> int:
+        """Return the number of a packed 3-gram that occurs."""
+        return bisect_left(self._grams, gram)
+
+    def frequency(self, gram: int) -> int:
+        """Return how many tools have a packed 3-gram that occurs."""
+        number = self.number(gram)
+        if number == len(self._grams) or self._grams[number] != gram:
+            raise StaleIndexError("it lacks a 3-gram of its tools")
+        found: int = self._holders[number]
+        return found
+
+    def of_tools(self, rows: Sequence[Sequence[int]], norms: Sequence[float]) -> Grams:
+        """Return the same 3-grams for other tools, by their *rows* and *norms*."""
+        other = copy(self)
+        vars(other).update(_tools=dict(enumerate(rows)), _norms=norms)
+        return other
 
     def of_word(self, word: str) -> dict[int, float]:
         """Return the rarity, above 0, of the 3-grams of a folded *word* that occur, by number.

@@ -10,7 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from itertools import accumulate, compress, islice, takewhile
+from itertools import accumulate, compress, islice, pairwise, takewhile
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from mcpg.catalog.view import ToolView, record_view
@@ -38,7 +38,7 @@ from mcpg.index.layout import (
 from mcpg.index.lookups import Grams, PostingFile, Speller
 from mcpg.index.recipe import FIELDS, inverse_document_frequency
 from mcpg.index.tables import TextTable, span
-from mcpg.text import lexicon, split_words
+from mcpg.text import join_words, lexicon, split_words
 from mcpg.text.json_values import read_json
 from mcpg.text.meaning import DIMENSIONS
 from mcpg.text.words import LANGUAGES
@@ -77,7 +77,7 @@ class NameTable:
 
     def __init__(self, index: Index) -> None:
         self._index = index
-        self._size = len(index)
+        self._size = index.population
         self._names: dict[int, ToolName] = {}
         self._rarities: dict[int, float] = {}
 
@@ -158,6 +158,16 @@ class Index(PostingFile):
         """The ids of all sources, in order; a tool's is found by the number of its source."""
         return self.texts("sources")
 
+    def has_source(self, term: int, name: str) -> bool:
+        """Return whether *name* is the whole joined name of a source with *term* in its name."""
+        numbers = {*self.find_source_numbers(self.find_holders(term, "source"))}
+        return any(join_words(self.source_ids[number]) == name for number in numbers)
+
+    def count_tools(self, sources: Iterable[int]) -> list[int]:
+        """Return how many tools each of the *sources* has."""
+        everything = self.find_source_numbers(range(len(self)))
+        return list(map(everything.count, sources))
+
     @property
     def categories(self) -> TextTable:
         """The categories that hints name, in order."""
@@ -216,6 +226,13 @@ class Index(PostingFile):
 
     names = cached_property(NameTable)
 
+    def has_in_a_name(self, pair: tuple[int, int]) -> bool:
+        """Return whether the name of a tool has a *pair* of terms in sequence."""
+        named = self.find_holders(pair[0], "name")
+        return any(
+            pair in pairwise([term for term, _ in self.names.of_tool(one).idfs]) for one in named
+        )
+
     def norms(self, tools: Iterable[int]) -> list[float]:
         """Return the length, above 0, of each tool's vector of impacts times rarities.
 
@@ -242,15 +259,15 @@ class Index(PostingFile):
         return [vectors[start : start + DIMENSIONS].cast("b") for start in starts]
 
     def record(self, tool: int) -> ToolDocument:
-        return _decode_document(self._record_data(tool))[0]
+        return _decode_document(self.read_record(tool))[0]
 
     def markdown(self, tool: int) -> str | None:
         """Return the text of the document, `None` when the index was built without."""
-        return _decode_document(self._record_data(tool))[1]
+        return _decode_document(self.read_record(tool))[1]
 
     def view(self, tool: int) -> ToolView:
         try:
-            text = str(self._record_data(tool), "utf-8", "surrogatepass")
+            text = str(self.read_record(tool), "utf-8", "surrogatepass")
             return record_view(read_json(text)["tool"])
         except _BROKEN as fault:
             raise StaleIndexError("a record is broken") from fault
@@ -262,7 +279,8 @@ class Index(PostingFile):
         rows = self.rows(PAGES)
         return [_decode_document(rows[number])[0] for number in range(len(rows))]
 
-    def _record_data(self, tool: int) -> bytes:
+    def read_record(self, tool: int) -> bytes:
+        """Return the document of *tool* as `encode_record` wrote it."""
         texts = (self.rows(name)[tool] for name in _RECORD_TEXTS)
         dictionary = own_dictionary(self.section("records.dictionary"), texts)
         data = self.rows("records")[tool]
@@ -491,6 +509,9 @@ class Index(PostingFile):
             return
         tools, _, fields = self.postings(term)
         yield from compress(tools, map((1 << FIELDS.index(field)).__and__, fields))
+
+    def count_holders(self, term: int) -> int:
+        return len(self.postings(term)[0])
 
     def field_means(self) -> memoryview:
         means = self.section("fields.mean")

@@ -329,6 +329,11 @@ class SectionFile:
         """Return the number of tools."""
         return self._size("enabled")
 
+    @property
+    def population(self) -> int:
+        """The number of tools that the rarity of words and 3-grams is measured in."""
+        return len(self)
+
 
 _CHUNK = 1 << 20
 

@@ -63,6 +63,22 @@ _TITLE, _LONGEST_TITLE = FIELDS.index("title"), 32
 Counts: TypeAlias = Mapping[int, tuple[Counter[str], int]]
 
 
+class CatalogStatistics(NamedTuple):
+    """The statistics of the catalog that a few documents are from.
+
+    Attributes:
+        size: Its number of tools.
+        means: The mean number of words of each field.
+        frequency: Returns the number of tools with a term.
+        gram_frequency: Returns the number of tools with a 3-gram.
+    """
+
+    size: int
+    means: Sequence[float]
+    frequency: Callable[[str], int]
+    gram_frequency: Callable[[int], int]
+
+
 # Takes the place of postings that are not needed any more.
 _READ = array("Q")
 
@@ -71,12 +87,17 @@ class InvertedFile:
     """The terms of a set of documents, numbered in order of their texts.
 
     Attributes:
+        terms: The terms of words and of identifiers, sorted.
         language: The language that most descriptions are in, `None` if unknown.
     """
 
-    def __init__(self, analysed: Iterable[DocumentTerms]) -> None:
+    def __init__(
+        self, analysed: Iterable[DocumentTerms], whole: CatalogStatistics | None = None
+    ) -> None:
+        """Count the words of documents, which are the catalog unless *whole* describes it."""
+        self._whole = whole
         self._terms = _TermNumbers()
-        self._occurrences = _Occurrences()
+        self._occurrences = _Occurrences(whole.means if whole else ())
         self._names: list[array[int]] = []
         spoken: Counter[str] = Counter()
         stop_words = read_stop_words()[1].keys()
@@ -92,15 +113,15 @@ class InvertedFile:
             self._names.append(array("I", map(self._terms.of_word.__getitem__, held.name)))
         self.language = detect_language(spoken.elements())
         self.words = sorted(self._terms.of_word)
-        self._order = sorted(self._terms.numbers)
-        self._final = array("I", bytes(4 * len(self._order)))
-        for number, text in enumerate(self._order):
+        self.terms = sorted(self._terms.numbers)
+        self._final = array("I", bytes(4 * len(self.terms)))
+        for number, text in enumerate(self.terms):
             self._final[self._terms.numbers[text]] = number
 
     def sections(self) -> Iterator[Section]:
-        yield from keys_sections("terms", self._order)
+        yield from keys_sections("terms", self.terms)
         # For each term, the number of the first word in alphabetical order that has it.
-        first = array("I", [NONE]) * len(self._order)
+        first = array("I", [NONE]) * len(self.terms)
         for number in range(len(self.words) - 1, -1, -1):
             first[self.find_term(self.words[number])] = number
         yield Section("terms.word", "I", first.tobytes())
@@ -116,7 +137,7 @@ class InvertedFile:
 
     def stem_terms(self) -> Iterator[tuple[str, int]]:
         """Yield the stems of the words that occur, sorted, each with the number of its term."""
-        for number, text in enumerate(self._order):
+        for number, text in enumerate(self.terms):
             if self._terms.kinds[self._terms.numbers[text]] & STEM:
                 yield text, number
 
@@ -125,7 +146,7 @@ class InvertedFile:
         rows = self._occurrences.postings(len(numbers))
         starts, packed = array("I", [0]), array("Q")
         kinds, holders = bytearray(), array("I")
-        for text in self._order:
+        for text in self.terms:
             number = numbers[text]
             row = rows[number]
             packed += row
@@ -135,7 +156,8 @@ class InvertedFile:
             if not by_hints:
                 rows[number] = _READ
             kinds.append(self._terms.kinds[number] | (0 if by_text else HINTED))
-            holders.append(max(by_text, by_hints))
+            frequency = self._whole.frequency(text) if self._whole else max(by_text, by_hints)
+            holders.append(frequency)
         yield Section("terms.kind", "B", bytes(kinds))
         yield Section("terms.tools", "I", holders.tobytes())
         yield Section("postings.at", "I", starts.tobytes())
@@ -158,11 +180,12 @@ class InvertedFile:
     ) -> array[float]:
         """For each tool, the length of the vector of its text, in which hints have no part."""
         squares = [0.0] * len(self._names)
+        size = self._whole.size if self._whole else len(squares)
         starts, tools, impacts = postings
-        terms = zip(self._order, pairwise(starts), holders, strict=True)
+        terms = zip(self.terms, pairwise(starts), holders, strict=True)
         for text, (start, end), count in terms:
             number = self._terms.numbers[text]
-            weight = term_weight(len(squares), count)
+            weight = term_weight(size, count)
             row: Iterable[tuple[int, int]] = zip(tools[start:end], impacts[start:end], strict=True)
             if number in self._occurrences.hinted:
                 row = self._occurrences.without_hints(number, rows[number])
@@ -205,8 +228,9 @@ class _Occurrences:
     hints; it is known once the postings are.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, means: Sequence[float] = ()) -> None:
         self.hinted: dict[int, tuple[int, int]] = {}
+        self._means = means
         # Of each filled field: document, field, number of words, end of its terms.
         self._fields = array("I"), array("I"), array("I"), array("Q")
         self._terms = array("I")
@@ -298,6 +322,8 @@ class _Occurrences:
         Claims use the mean of descriptions. The mean of titles is bounded, so that in a catalog of
         few titles a stuffed title is not its own measure.
         """
+        if self._means:
+            return list(self._means)
         totals, filled = [0] * len(FIELDS), [0] * len(FIELDS)
         _, fields, lengths, _ = self._fields
         for field, words in zip(fields, lengths, strict=True):

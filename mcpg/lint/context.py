@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from importlib.resources import files
 
 from mcpg.bundle import Assembly
 from mcpg.catalog.model import HintRule, Hints, Parameter, Tool, walk_parameters
@@ -16,7 +17,7 @@ from mcpg.index.layout import NO_KEY
 from mcpg.lint.model import Finding, Location, RelatedTool, Selection
 from mcpg.text import split_words
 from mcpg.text.words import get_stop_words, stem
-from mcpg.values import format_count
+from mcpg.values import format_count, list_some
 
 _USUAL = 0.25
 """From this share on, a fault is usual in a source, and reported once for it."""
@@ -205,12 +206,11 @@ def outliers(
         total = sum(map(among, tools))
         if len(bad) >= _FEWEST_USUAL and len(bad) > _USUAL * total:
             first = found[bad[0].id]
-            names = ", ".join(tool.name for tool in bad[:_NAMED])
-            more = f" and {len(bad) - _NAMED:,} more" if len(bad) > _NAMED else ""
+            names = list_some([tool.name for tool in bad], _NAMED)
             yield Finding(
                 first.code,
                 f"{len(bad):,} of {format_count(total, 'tool')} of source {source_id!r} {whole}:"
-                f" {names}{more}",
+                f" {names}",
                 source_id=source_id,
                 member=first.member,
                 suggestion=first.suggestion,
@@ -229,20 +229,7 @@ def by_key(pairs: Iterable[tuple[str, Tool]]) -> Mapping[str, list[Tool]]:
     return {key: list(tools.values()) for key, tools in found.items()}
 
 
-_WORDS = """
-action advanced allow amazing amet any api application appropriate available base basic best call
-can capability certain common complete comprehensive convenient convert custom data default
-describe description desired different do dolor easily easy effective efficient efficiently enable
-endpoint everything execute existing feature fixme flexible following free function functional
-functionality general generic get give given great handle help helper helpful important include
-information input interact interface invoke ipsum kind lorem main make manage method misc
-miscellaneous module multiple na necessary need needed new none null operate operation option
-optional output parameter particular perform placeholder plugin possible powerful provide purpose
-quick quickly related relevant require required response result retrieve return robust seamless
-seamlessly set several simple simply sit solution some specific specified specify standard stuff
-support tbd test thing todo tool type unknown use used useful utility value various versatile want
-way well wide wonderful work wrapper xxx
-"""
+_WORDS = (files("mcpg.lint") / "data" / "empty_words.txt").read_text("utf-8")
 
 EMPTY_WORDS = frozenset(map(stem, _WORDS.split()))
-"""Stems of such words."""
+"""Stems of words that fit any tool."""

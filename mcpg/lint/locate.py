@@ -375,11 +375,7 @@ class FileFix:
         return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
 
     def write(self) -> None:
-        """Write the file, if it has not changed.
-
-        Raises:
-            OutputError: It has changed, or cannot be written.
-        """
+        """Write the file, if it has not changed."""
         data = read_bytes(self.path, MAX_BYTES)
         mark = codecs.BOM_UTF8 if data.startswith(codecs.BOM_UTF8) else b""
         if data != mark + self.before.encode("utf-8"):

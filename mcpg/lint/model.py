@@ -190,11 +190,7 @@ RULES: Mapping[str, Rule] = {
 
 
 def find_rule(name: str) -> Rule:
-    """Return the rule with a code or a name, in any case.
-
-    Raises:
-        NotFoundError: There is none.
-    """
+    """Return the rule with a code or a name, in any case."""
     wanted = name.strip()
     for rule in RULES.values():
         if wanted.upper() == rule.code or wanted.casefold() == rule.name:
@@ -239,9 +235,6 @@ class Selection:
 
         Both contain codes, their beginnings, or names of rules, also several with commas. For a
         rule that both mean, the longer pattern decides. *origins* has the places of both.
-
-        Raises:
-            UsageError: A pattern means no rule.
         """
         default = {code: 0 for code, rule in RULES.items() if rule.is_default}
         chosen = _lengths(select, origins.get("select", "select")) if select else default

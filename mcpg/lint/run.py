@@ -201,15 +201,11 @@ def lint(
     index: Callable[[Assembly], Index] | None = None,
     tell: Tell = lambda _what, _done, _total: None,
 ) -> Report:
-    """Check the rules of *selection* over a catalog.
+    """Check the rules of *selection*, by default the default ones, over a catalog.
 
-    Args:
-        assembly: The contents of the sources, put together.
-        rules: The rules of its hints files, which may suppress codes.
-        selection: The rules that are checked; `None` for the default ones.
-        suppressed: Further suppressions.
-        index: Returns the index of the catalog, for rules on reach; `None` to compile it.
-        tell: Receives the activity, how much is done, and of how much.
+    The *rules* of its hints files may suppress codes. *index* returns the index of the catalog for
+    rules on reach, which is compiled otherwise; *tell* receives the activity, how much is done, and
+    of how much.
     """
     chosen = selection or Selection.of()
     catalogue = LintContext(assembly, rules, chosen, index)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -9,13 +10,13 @@ from dataclasses import replace
 from itertools import pairwise, starmap
 from typing import Any, NamedTuple
 
-from mcpg.catalog.model import Parameter, Tool
+from mcpg.catalog.model import Parameter, Tool, follow_pointer
 from mcpg.lint.context import EMPTY_WORDS, LintContext, by_key, make_finding, outliers, stems
 from mcpg.lint.model import Finding, Location, RelatedTool, Respelling
 from mcpg.text import split_words
 from mcpg.text.spelling import allowed_edits, edit_distance
 from mcpg.text.words import fold, get_stop_words, join_words
-from mcpg.values import format_count, split_sentences
+from mcpg.values import format_count, list_some, split_sentences
 
 _ALLOWED = re.compile(r"[A-Za-z0-9_.-]{1,64}\Z")
 LONGEST = 64
@@ -372,12 +373,11 @@ def check_parameters(catalogue: LintContext) -> Iterator[Finding]:
     for code, (lack, remedy) in _LACKS.items():
         found: dict[str, Finding] = {}
         for tool_id, paths in lacking[code].items():
-            more = f" and {len(paths) - _NAMED:,} more" if len(paths) > _NAMED else ""
             found[tool_id] = make_finding(
                 code,
                 catalogue.by_id[tool_id],
                 f"{tool_id!r} has {format_count(len(paths), 'parameter')} {lack}:"
-                f" {', '.join(paths[:_NAMED])}{more}",
+                f" {list_some(paths, _NAMED)}",
                 *("inputSchema", "properties"),
                 paths[0].partition(".")[0].partition("[")[0],  # deeper ones are within it
                 suggestion=remedy,
@@ -452,6 +452,7 @@ def check_markup(catalogue: LintContext) -> Iterator[Finding]:
 _TYPES = frozenset(("object", "array", "string", "number", "integer", "boolean", "null"))
 _MOST_SCHEMAS = 2_000
 _LONGEST_PATTERN = 1_000
+_LONGEST_SHOWN = 40
 _INNER = ("items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames")
 _LISTS = ("anyOf", "oneOf", "allOf", "prefixItems")
 _MAPS = ("properties", "$defs", "definitions", "patternProperties", "dependentSchemas")
@@ -498,7 +499,11 @@ def check_tool_schemas(catalogue: LintContext) -> Iterator[Finding]:
 
 def _find_faults(name: str, root: dict[str, Any]) -> Iterator[tuple[str, _Way, str]]:
     if root.get("type", "object") != "object":
-        yield "S101", (name, "type"), f"the type of {name} is {root.get('type')!r}, not 'object'"
+        yield (
+            "S101",
+            (name, "type"),
+            f"the type of {name} is {_show(root.get('type'))}, not 'object'",
+        )
     for way, schema in _walk_schemas(name, root):
         names = [str(step) for step in way[1:] if step not in _MAPS]
         where = f"the parameter {'.'.join(names)!r}" if names else str(way[0])
@@ -537,7 +542,7 @@ def _check_types(schema: dict[str, Any]) -> _Faults:
         names = stated if isinstance(stated, list) else [stated]
         bad = next((one for one in names if not isinstance(one, str) or one not in _TYPES), None)
         if bad is not None or not names:
-            yield "S102", ("type",), f"has the type {bad!r}, which JSON Schema does not have"
+            yield "S102", ("type",), f"has the type {_show(bad)}, which JSON Schema does not have"
         if stated == "array" and not any(key in schema for key in ("items", "prefixItems")):
             yield "S107", ("type",), "is an array without `items`"
     for key in ("properties", "$defs"):
@@ -570,27 +575,36 @@ def _check_values(schema: dict[str, Any]) -> _Faults:
         if len(set(shown)) < len(shown):
             yield "S104", ("enum",), "has an `enum` with a value twice"
         if schema.get("default") is not None and repr(schema["default"]) not in shown:
-            message = f"has the default {schema['default']!r}, which is not among its values"
+            message = f"has the default {_show(schema['default'])}, which is not among its values"
             yield "S104", ("default",), message
     kind = schema.get("type")
     default = schema.get("default")
     names = kind if isinstance(kind, list) else [kind] if isinstance(kind, str) else []
     if "default" in schema and default is None and names and "null" not in names:
-        yield "S108", ("default",), f"has the default null, which is not of the type {kind!r}"
+        yield "S108", ("default",), f"has the default null, which is not of the type {_show(kind)}"
     if default is None or not isinstance(kind, str) or kind not in _PYTHON or choices:
         return
     is_boolean = isinstance(default, bool) and kind in ("integer", "number")
     is_whole = kind == "integer" and isinstance(default, float) and default.is_integer()
     if is_boolean or not (isinstance(default, _PYTHON[kind]) or is_whole):
-        message = f"has the default {str(default)[:40]!r}, which is not of the type {kind!r}"
+        message = f"has the default {_show(default)}, which is not of the type {kind!r}"
         yield "S104", ("default",), message
+
+
+def _show(value: Any) -> str:
+    """Return a value of a schema as JSON writes it, except that a text has the usual quotes."""
+    return (
+        repr(value[:_LONGEST_SHOWN])
+        if isinstance(value, str)
+        else (json.dumps(value, default=str)[:_LONGEST_SHOWN])
+    )
 
 
 def _check_bounds(schema: dict[str, Any]) -> _Faults:
     for low, high in _BOUNDS:
         least, most = schema.get(low), schema.get(high)
         if isinstance(least, int | float) and isinstance(most, int | float) and least > most:
-            yield "S106", (low,), f"has a {low} of {least:g} and a {high} of {most:g}"
+            yield "S106", (low,), f"has a {low} of {_show(least)} and a {high} of {_show(most)}"
     pattern = schema.get("pattern")
     if not isinstance(pattern, str) or len(pattern) > _LONGEST_PATTERN:
         return
@@ -606,13 +620,8 @@ def _check_bounds(schema: dict[str, Any]) -> _Faults:
 def _leads(reference: str, root: dict[str, Any]) -> bool:
     if not reference.startswith("#/"):
         return True  # the whole, an anchor, or another schema
-    part: Any = root
-    for step in reference[2:].split("/"):
-        key = step.replace("~1", "/").replace("~0", "~")
-        if isinstance(part, list) and key.isdigit() and int(key) < len(part):
-            part = part[int(key)]
-        elif isinstance(part, dict) and key in part:
-            part = part[key]
-        else:
-            return False
+    try:
+        follow_pointer(reference, root)
+    except LookupError:
+        return False
     return True

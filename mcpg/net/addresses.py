@@ -76,11 +76,7 @@ class Address:
 
 
 def parse_address(url: str) -> Address:
-    """Parse *url*.
-
-    Raises:
-        UsageError: It is not an HTTP address, or contains a user name or a password.
-    """
+    """Parse *url*."""
     parts = split_address(url) if url.isprintable() and " " not in url else None
     if parts is None or parts.scheme not in _PORTS or not parts.hostname:
         raise UsageError(

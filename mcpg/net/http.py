@@ -81,11 +81,7 @@ class ConnectionPool:
 
     @contextmanager
     def connection(self) -> Iterator[HttpConnection]:
-        """Lend a connection; it is kept for the next request only if this one ends well.
-
-        Raises:
-            EndpointError: httpx is not installed.
-        """
+        """Lend a connection; it is kept for the next request only if this one ends well."""
         self._drop_inherited()
         with self._lock:
             connection = self._free.pop() if self._free else None
@@ -360,10 +356,7 @@ def back_off(attempt: int, jitter: float) -> float:
 
 
 def parse_retry_after(header: str | None, now: datetime | None = None) -> float:
-    """Return the seconds of a `Retry-After` header, 0 without a valid one.
-
-    It is a number of seconds or a date (RFC 9110, section 10.2.3); *now* is the present.
-    """
+    """Return the seconds of a `Retry-After` header (RFC 9110, section 10.2.3), 0 without one."""
     if not header:
         return 0.0
     with suppress(ValueError):
@@ -406,9 +399,6 @@ class Endpoint:
 
         The *key* is a bearer token, *longest_answer* is in bytes, *proxy* is an address (the
         environment is not read), and *jitter* returns numbers in [0, 1) that spread retries.
-
-        Raises:
-            UsageError: *url* or *key* cannot be used.
         """
         self._address = parse_address(url)
         self._secret = None if key is None else Secret(key)

@@ -227,7 +227,7 @@ class Service:
     """A service of an engine, by the name of its setting.
 
     Attributes:
-        role: `store`, `cache`, `candidates` or `observer`.
+        role: `store`, `cache`, `candidates`, `catalog` or `observer`.
         make: Takes a `ServiceRequest` and options by name, and returns the service.
         is_installed: Returns whether its packages are installed; "" if `make` reports that.
     """

@@ -1,4 +1,4 @@
-"""PostgreSQL with pgvector, shared by many replicas: vectors, caches, candidates, locks.
+"""PostgreSQL with pgvector, shared by many replicas: catalogs, vectors, caches, candidates, locks.
 
 Needs the extra `postgres`; without it, every import from here raises a `PostgresError` that
 names the missing package.
@@ -15,6 +15,8 @@ from mcpg.text.library_errors import install_command
 if TYPE_CHECKING:
     from typing import Any
 
+    from mcpg.postgres.catalog_engine import PublishedEngine
+    from mcpg.postgres.catalogs import Publication, publish_catalog
     from mcpg.postgres.connection import Database, PostgresSettings, building, parse_option_names
     from mcpg.postgres.stores import PostgresCache, PostgresCandidates, PostgresStore, PublishedTool
 
@@ -25,12 +27,20 @@ __all__ = [
     "PostgresError",
     "PostgresSettings",
     "PostgresStore",
+    "Publication",
+    "PublishedEngine",
     "PublishedTool",
     "building",
     "parse_option_names",
+    "publish_catalog",
 ]
 
-_MODULES = ("mcpg.postgres.connection", "mcpg.postgres.stores", "mcpg.postgres.stores")
+_MODULES = (
+    "mcpg.postgres.connection",
+    "mcpg.postgres.stores",
+    "mcpg.postgres.catalogs",
+    "mcpg.postgres.catalog_engine",
+)
 
 
 def __getattr__(name: str) -> Any:

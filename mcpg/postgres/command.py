@@ -11,19 +11,20 @@ import typer
 import mcpg.postgres as room
 from mcpg.cli import options
 from mcpg.cli.checks import Check, Status, time_call
-from mcpg.cli.environment import POSTGRES_VARIABLE
+from mcpg.cli.environment import POSTGRES_VARIABLE, cache_folder
 from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.open_bundle import open_engine, read_settings
 from mcpg.cli.options import OutputFormat
 from mcpg.cli.output import Output
 from mcpg.cli.providers import ServiceFactory
 from mcpg.cli.settings import Settings
-from mcpg.engine import Engine
+from mcpg.engine import Engine, load
 from mcpg.errors import UsageError
 from mcpg.index.field_texts import field_texts
 from mcpg.index.layout import NO_KEY
 from mcpg.index.recipe import FIELDS
 from mcpg.plugins.hooks import ServiceRequest
+from mcpg.search.results import NONE
 from mcpg.show.json import diagnostics_json
 from mcpg.values import format_count
 
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
         PostgresCache,
         PostgresCandidates,
         PostgresStore,
+        PublishedEngine,
         PublishedTool,
     )
     from mcpg.vectors.file import VectorFile
@@ -89,6 +91,19 @@ def make_candidates(request: ServiceRequest) -> PostgresCandidates:
     return room.PostgresCandidates(find_database(request))
 
 
+def open_catalog(
+    request: ServiceRequest, cache_dir: str | None = None, **services: Any
+) -> PublishedEngine:
+    """Open the catalog in the database, with *services* of `EngineServices`; see `find_database`.
+
+    Raises:
+        PostgresError: None is published, or the database cannot be reached.
+    """
+    return room.PublishedEngine(
+        find_database(request), cache_dir=cache_dir, services=NONE._replace(**services)
+    )
+
+
 def check_postgres(settings: Settings, factory: ServiceFactory) -> Check:
     """Connect, bring the tables up to date, and ask for versions."""
     name = "postgres"
@@ -121,7 +136,9 @@ def check_postgres(settings: Settings, factory: ServiceFactory) -> Check:
 EXAMPLES = """\
 mcpg publish                       # to the database of MCPG_POSTGRES
 mcpg publish -b graph.mdld --keep 0
-mcpg search shipment status --candidates postgres"""
+mcpg search shipment status --candidates postgres
+mcpg publish --whole -b commerce.mdld -b workspace.mdld
+mcpg search shipment status -b postgres:"""
 
 _NAMES = frozenset({"name", "title", "aliases"})
 
@@ -136,6 +153,15 @@ Keep = Annotated[
 ]
 
 
+Whole = Annotated[
+    bool,
+    typer.Option(
+        "--whole",
+        help="Publish one or more bundles whole, for searches without them: -b postgres:",
+    ),
+]
+
+
 def register(app: typer.Typer) -> None:
     """Add the command to *app*."""
     options.command(app, "publish", examples=EXAMPLES, more="docs/how-to/postgres.md")(publish)
@@ -146,16 +172,19 @@ def publish(
     *,
     bundle: options.BundlePaths = None,
     keep: Keep = 1,
+    whole: Whole = False,
     form: options.Format = OutputFormat.TEXT,
 ) -> int:
-    """Write the words and vectors of a bundle to PostgreSQL.
+    """Write a bundle to PostgreSQL, for searches from there.
 
     Searches with --candidates postgres use the database in MCPG_POSTGRES. Vectors come from
-    `mcpg bundle --embed`.
+    `mcpg bundle --embed`. With --whole, searches of -b postgres: need no bundle.
     """
     settings = read_settings(bundle=bundle)
     factory = ServiceFactory(settings)
     database = find_database(factory.request)
+    if whole:
+        return _publish_whole(settings, database, keep, form, output)
     engine = open_engine(settings, output)
     key, tools = engine.index.header.key, len(engine.index)
     if key == NO_KEY:
@@ -177,6 +206,38 @@ def publish(
         how = "published" if is_new else "published already:"
         by = f" with vectors by {maker}" if maker else ""
         output.text(f"{how} {format_count(tools, 'tool')}{by} at {database.address}")
+    return ExitCode.DONE
+
+
+def _publish_whole(
+    settings: Settings, database: Database, keep: int, form: OutputFormat, output: Output
+) -> int:
+    """Publish the bundles of *settings* as one catalog, and report it."""
+    from mcpg.postgres.catalogs import publish_catalog  # noqa: PLC0415 - an extra
+
+    paths = [str(one.value) for one in settings.bundles()]
+    engines = [load(path, embeddings=None, cache_dir=cache_folder()) for path in paths]
+    with closing(database), output.progress("publishing"):
+        found = publish_catalog(database, [engine.index for engine in engines], keep)
+    diagnostics = [one for engine in engines for one in engine.diagnostics]
+    if form is OutputFormat.JSON:
+        output.json(
+            {
+                "schema": "mcpg/publish/1",
+                "published": found.is_new,
+                "tools": found.tools,
+                "parts": found.parts,
+                "writtenParts": found.written,
+                "key": found.digest,
+                "fingerprint": None,
+                "database": database.address,
+                "diagnostics": diagnostics_json(diagnostics),
+            }
+        )
+    else:
+        output.note_opening(diagnostics)
+        tools, parts = format_count(found.tools, "tool"), format_count(found.parts, "part")
+        output.text(f"published {tools} in {parts}, {found.written} new, at {database.address}")
     return ExitCode.DONE
 
 

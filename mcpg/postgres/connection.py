@@ -73,6 +73,53 @@ STEPS = (
       tools int not null
     );
     """,
+    # 4: whole catalogs, in parts. Each part is a partition of three tables; postings and records
+    # are compact as they are.
+    """
+    create table parts (
+      number int generated always as identity primary key,
+      key text not null unique,
+      tools int not null
+    );
+    create table catalogs (
+      number int generated always as identity primary key,
+      digest text not null,
+      tools int not null,
+      parts int[] not null,
+      sizes int[] not null,
+      vocabulary bytea not null
+    );
+    alter table catalogs alter vocabulary set storage external;
+    create table part_tools (
+      part int not null,
+      tool int not null,
+      source bytea not null,
+      categories bytea[] not null,
+      read_only smallint not null,
+      enabled boolean not null,
+      links int[] not null,
+      meaning bytea not null,
+      record bytea not null
+    ) partition by list (part);
+    create table part_terms (
+      part int not null,
+      term bytea not null,
+      kind smallint not null,
+      tools bytea not null,
+      impacts bytea not null
+    ) partition by list (part);
+    create table part_names (
+      part int not null,
+      name bytea not null,
+      tools int[] not null
+    ) partition by list (part);
+    create view whole_parts as select number, key from parts
+    where to_regclass('part_tools_' || number) is not null
+      and to_regclass('part_terms_' || number) is not null
+      and to_regclass('part_names_' || number) is not null;
+    alter table part_tools alter record set storage external;
+    alter table part_terms alter tools set storage external, alter impacts set storage external;
+    """,
 )
 """Each step turns the previous version of the schema into the next; steps never change."""
 

@@ -10,7 +10,7 @@ PLUGIN = Plugin(
     commands=(
         Command(
             "publish",
-            "Write the words and vectors of a bundle to PostgreSQL.",
+            "Write a bundle to PostgreSQL, for searches from there.",
             "mcpg.postgres.command",
             after="learn",
         ),
@@ -19,6 +19,7 @@ PLUGIN = Plugin(
         Service("store", "postgres", f"{_SERVICES}:make_store"),
         Service("cache", "postgres", f"{_SERVICES}:make_cache"),
         Service("candidates", "postgres", f"{_SERVICES}:make_candidates"),
+        Service("catalog", "postgres", f"{_SERVICES}:open_catalog"),
     ),
     checks=(DoctorCheck("postgres", f"{_SERVICES}:check_postgres"),),
 )

@@ -40,11 +40,7 @@ class YamlText:
     """
 
     def __init__(self, text: str, place: str) -> None:
-        """Parse *text*; *place* is its file, for messages.
-
-        Raises:
-            InputError: It is not YAML, or uses a refused feature.
-        """
+        """Parse *text*; *place* is its file, for messages."""
         self.text = text
         self.value = load_yaml(text, place)
         self._place = place

@@ -82,11 +82,7 @@ class ChangeReport:
 
 
 def parse_limits(texts: Sequence[str]) -> tuple[Limit, ...]:
-    """Read limits as `KIND` or `KIND=N`, several in one text separated by commas.
-
-    Raises:
-        UsageError: A kind is unknown, or a number is none.
-    """
+    """Read limits as `KIND` or `KIND=N`, several in one text separated by commas."""
     limits = []
     for part in filter(str.strip, ",".join(texts).split(",")):
         kind, sign, number = (piece.strip() for piece in part.partition("="))

@@ -290,11 +290,7 @@ def _changed_document(
 
 
 def approve(lock: ApprovedTools, changes: Iterable[LockChange]) -> ApprovedTools:
-    """Return *lock* with *changes*.
-
-    Raises:
-        InputError: A source has several tools of one name, or a tool that nests too deeply.
-    """
+    """Return *lock* with *changes*; two tools with one source and name are an `InputError`."""
     statements: dict[Key, ToolStatement | None] = {**lock.by_key}
     changes = tuple(changes)
     for (source_id, name), count in Counter(change.key for change in changes).items():
@@ -451,9 +447,6 @@ def lock_text(lock: ApprovedTools) -> str:
     """Return the text of a lock file.
 
     Characters that no reader sees are written as escapes.
-
-    Raises:
-        InputError: A tool could not be read back.
     """
     members = {"schema": SCHEMA, "tools": [_write_entry(one) for one in lock.statements]}
     text = json.dumps(members, ensure_ascii=False, indent=2)
@@ -480,12 +473,7 @@ def _write_entry(one: ToolStatement) -> JsonObject:
 
 
 def read_lock(path: str | PathLike[str]) -> ApprovedTools:
-    """Read the lock file at *path*.
-
-    Raises:
-        NotFoundError: The file does not exist.
-        InputError: It cannot be read, or is not a valid lock.
-    """
+    """Read the lock file at *path*."""
     place = str(path)
     try:
         text = read_bytes(Path(path), MAX_BYTES).decode("utf-8-sig")
@@ -496,11 +484,7 @@ def read_lock(path: str | PathLike[str]) -> ApprovedTools:
 
 
 def parse_lock(text: str, place: str) -> ApprovedTools:
-    """Return the lock with this *text*, read from *place*.
-
-    Raises:
-        InputError: It is not a valid lock.
-    """
+    """Return the lock with this *text*, read from *place*."""
     conflict = _CONFLICT.search(text)
     if conflict:
         raise InputError(

@@ -40,6 +40,7 @@ from mcpg.review.lock import (
 )
 from mcpg.sources import RawFile, SourceBatch
 from mcpg.text.json_values import JsonObject
+from mcpg.values import list_some
 
 _SHOWN = 80
 _NO_HINTS = Hints()
@@ -425,9 +426,8 @@ def _report_unreviewed(tools: Iterable[Tool], place: str) -> Iterator[Diagnostic
     for tool in tools:
         names[tool.source_id].append(tool.name)
     for source_id, some in sorted(names.items()):
-        shown = ", ".join(repr(name[:_SHOWN]) for name in sorted(some)[:_NAMED])
-        more = f" and {len(some) - _NAMED:,} more" if len(some) > _NAMED else ""
-        message = f"tools of {source_id[:_SHOWN]!r} are hidden until reviewed: {shown}{more}"
+        shown = list_some([repr(name[:_SHOWN]) for name in sorted(some)], _NAMED)
+        message = f"tools of {source_id[:_SHOWN]!r} are hidden until reviewed: {shown}"
         yield warning(Code.TOOL_UNREVIEWED, message, place)
 
 

@@ -445,7 +445,7 @@ def route(
     prefer_read_only: bool | None,
     derives_preference: bool,
     weights: RouteWeights | None,
-    lexicon: bool,
+    lexicon: bool = True,
     **options: Any,
 ) -> RouteResult:
     """Return the categories that match *query*, and the best tools of each.

@@ -228,7 +228,7 @@ def _cosines(
 
     Source: Salton, Wong & Yang, "A vector space model for automatic indexing", CACM 18(11), 1975.
     """
-    size = len(index)
+    size = index.population
     products = [
         clause.weight * inverse_document_frequency(size, clause.document_frequency)
         for clause in analysis.clauses

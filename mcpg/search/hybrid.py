@@ -443,7 +443,7 @@ def _run_with_vectors(
             scheme = apply_weight(scheme, weight.weight)
         ranked = rank(scheme, pools, vector_scores, max(request.limit, MARGIN_DEPTH))
     with search.stage("calibrate"):
-        evidence = VectorCalibration(pools, analysis, model, len(index), vector_scores)
+        evidence = VectorCalibration(pools, analysis, model, index.population, vector_scores)
         calibrations = evidence.calibrate(ranked[: request.limit], scheme)
         best = calibrations[0].score if calibrations else None
         count = worth_offering([one.score for one in calibrations], request)

@@ -96,12 +96,13 @@ _UNTIMED = nullcontext()
 def run_graph(search: Search) -> RankedList:
     """Rank tools only by the graph."""
     request, index, model = search.request, search.index, search.model
+    size = index.population
     analysis, pool = gather(search, depth(request.limit))
     with search.stage("fuse"):
         candidates = extract_features(pool.documents, analysis, index)
         ranked = fuse(candidates, model.weights, max(request.limit, MARGIN_DEPTH), pool.ends)
     with search.stage("calibrate"):
-        calibrations = calibrate(ranked, candidates, analysis, model, len(index), request.limit)
+        calibrations = calibrate(ranked, candidates, analysis, model, size, request.limit)
         best = calibrations[0].score if calibrations else None
         count = worth_offering([one.score for one in calibrations], request)
         ranked, calibrations = ranked[:count], calibrations[:count]

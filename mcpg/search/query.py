@@ -7,13 +7,12 @@ at verbs after "and" or "then". Each segment may be a separate intent.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from itertools import chain, compress, groupby, islice, pairwise
+from itertools import chain, groupby, islice, pairwise
 from math import fsum
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from mcpg.index import Index
 from mcpg.index.reader import find_opening_phrase
-from mcpg.index.recipe import FIELDS
 from mcpg.search.query_terms import QueryTerm, TermReader, WordCache, wanted_operation
 from mcpg.text import (
     Word,
@@ -51,7 +50,6 @@ SERVER_WEIGHT = 2.0
 
 # A request that names a server has so many words at most, stop words left out.
 _MOST_BESIDE_SERVER = 3
-_SOURCE = 1 << FIELDS.index("source")
 _MOST_WORDS = 64
 
 
@@ -345,13 +343,7 @@ def _is_server(words: Sequence[QueryTerm], index: Index) -> bool:
     is_usual = lexicon.zipf_frequency(words[0].text, lexicon.ENGLISH) >= lexicon.COMMON
     if any(one.kind != "exact" for one in words) or (is_usual and len(words) == 1):
         return False
-    tools, _, fields = index.postings(words[0].repairs[0].term)
-    held = compress(tools, (field & _SOURCE for field in fields))
-    name = "".join([one.text for one in words])
-    return any(
-        join_words(index.source_ids[number]) == name
-        for number in {*index.find_source_numbers(held)}
-    )
+    return index.has_source(words[0].repairs[0].term, "".join([one.text for one in words]))
 
 
 def _detect_language(

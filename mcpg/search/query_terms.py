@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import compress, islice, pairwise
+from itertools import compress, islice
 from math import fsum, log
 from typing import NamedTuple, TypeAlias
 
 from mcpg.index import Index
-from mcpg.index.recipe import FIELDS, inverse_document_frequency, smoothed_idf
+from mcpg.index.recipe import inverse_document_frequency, smoothed_idf
 from mcpg.text import get_stop_words, lexicon, stem
 from mcpg.text.spelling import allowed_edits
 from mcpg.text.words import LANGUAGES, is_near_stop_word, share_of_texts
@@ -35,7 +35,6 @@ BACKGROUND_TEXTS = 3.0
 _TEXTS = 10_000
 _TYPO_CREDIT = 0.9
 _SHORTEST_COMPOUND_PART = 3
-_NAME = 1 << FIELDS.index("name")
 _MOST_COMPLETIONS = 8
 # A related word in more documents than this retrieves none, and would be the slowest.
 _MOST_HOLDERS = 40
@@ -235,7 +234,7 @@ class TermReader:
         index = self._index
         frequency = max([index.document_frequency(one.term) for one in repairs], default=0)
         share = self._share(word)
-        weight = smoothed_idf(len(index), frequency, share, BACKGROUND_TEXTS)
+        weight = smoothed_idf(index.population, frequency, share, BACKGROUND_TEXTS)
         weight *= LITERAL_WEIGHT if role == "literal" or word.isdecimal() else 1.0
         # The most similar come first: of two words of one term the first counts.
         variants = tuple({one.term: one.similarity for one in reversed(repairs)}.items())
@@ -328,17 +327,10 @@ class TermReader:
             second = self._index.find_word(parts[1]) if first >= 0 else -1
             if second >= 0 and self._stop_words.isdisjoint(parts):
                 terms = self._index.term_of_word(first), self._index.term_of_word(second)
-                if not is_english or self._is_in_a_name(terms):
+                if not is_english or self._index.has_in_a_name(terms):
                     pairs = zip(parts, terms, strict=True)
                     return tuple([TermExpansion(part, term, "compound") for part, term in pairs])
         return ()
-
-    def _is_in_a_name(self, pair: tuple[int, int]) -> bool:
-        """Return whether the name of a tool has a *pair* of terms in sequence."""
-        tools, _, fields = self._index.postings(pair[0])
-        named = compress(tools, (field & _NAME for field in fields))
-        rows = (self._index.names.of_tool(tool).idfs for tool in named)
-        return any(pair in pairwise([term for term, _ in row]) for row in rows)
 
     def _repair(self, word: str) -> tuple[TermExpansion, ...]:
         """Find the words that begin with *word*, the shortest first, or else are spelt like it."""

@@ -65,10 +65,10 @@ class ContextGraph:
                     self._edges[other] = credited
         self._walked = self._walk()
         # The smaller a source in use, the more it counts.
-        size, everything = len(index), index.find_source_numbers(range(len(index)))
+        size, sources = index.population, sorted(set(index.find_source_numbers(tools)))
+        counts = zip(sources, index.count_tools(sources), strict=True)
         self._sources = {
-            source: log((size + 1) / (everything.count(source) + 1)) / log(size + 1)
-            for source in sorted(set(index.find_source_numbers(tools)))
+            source: log((size + 1) / (count + 1)) / log(size + 1) for source, count in counts
         }
 
     def nearness(self, tools: Sequence[int]) -> list[Nearness]:

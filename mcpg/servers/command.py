@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.open_bundle import open_engine, read_settings
 from mcpg.cli.output import STDOUT, Output, check_replaceable
-from mcpg.cli.parameters import BUNDLE, CommandParameter, switch
+from mcpg.cli.parameters import BUNDLE, flag, switch
 from mcpg.errors import UsageError
 from mcpg.files import atomic_write
 from mcpg.net.addresses import split_address
@@ -24,28 +24,19 @@ mcpg catalog --publisher acme.example --url https://tools.acme.example
 mcpg catalog --publisher acme.example -b graph.mdld | jq '.entries[].representativeQueries'"""
 
 PARAMETERS = (
-    CommandParameter(
-        "publisher",
-        ("--publisher",),
+    flag(
+        "--publisher",
         "Domain of the publisher, the beginning of all identifiers.",
         "DOMAIN",
         is_required=True,
     ),
-    CommandParameter(
-        "url",
-        ("--url",),
+    flag(
+        "--url",
         "Address of `mcpg serve --http`; adds the addresses of servers and registry.",
         "URL",
     ),
-    CommandParameter(
-        "target",
-        ("--output", "-o"),
-        "File to write; - is standard output. [default: -]",
-        "FILE",
-    ),
-    switch(
-        "generated", "--generated", text="Also use example requests that a language model wrote."
-    ),
+    flag("--output -o", "File to write; - is standard output. [default: -]", "FILE", name="target"),
+    switch("--generated", "Also use example requests that a language model wrote."),
     BUNDLE,
 )
 _MARK = b'{\n  "specVersion"'

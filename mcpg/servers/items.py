@@ -8,16 +8,11 @@ from dataclasses import replace
 from mcpg.catalog.catalog import ToolLookup, assign_ids, number_namesakes
 from mcpg.catalog.model import Hints, Tool
 from mcpg.documents.model import ToolDocument
-from mcpg.errors import NotFoundError
 from mcpg.sources.listings import AGENT, MCP_SERVER, SKILL, ListedServer, read_listing_page
 from mcpg.text.json_values import JsonObject
-from mcpg.values import join_choices
 
 _TYPES = {MCP_SERVER: "server", AGENT: "agent", SKILL: "skill"}
 """The names of media types in lists."""
-
-_NAMED = 5
-_SHOWN = 120
 
 
 def _read_servers(pages: Iterable[ToolDocument]) -> dict[tuple[str, str], ListedServer]:
@@ -85,13 +80,4 @@ class ListedServers:
         Raises:
             NotFoundError: No server is called so, or several are.
         """
-        found = self._lookup.matching(name)
-        if len(found) == 1:
-            return self.by_id[found[0].id]
-        if found:
-            names = join_choices([f"{one.source_id}::{one.name}" for one in found[:_NAMED]])
-            message = f"{name[:_SHOWN]!r} is the name of {len(found)} servers"
-            raise NotFoundError(message, remedy=f"use {names}")
-        near = [self.by_id[one].name for one in self._lookup.suggest(name)]
-        advice = f"did you mean {join_choices(near)}?" if near else "see `mcpg list --kind server`"
-        raise NotFoundError(f"no catalog lists a server {name[:_SHOWN]!r}", remedy=advice)
+        return self.by_id[self._lookup.find_named(name, "server").id]

@@ -58,11 +58,7 @@ class Publisher:
 
 
 def check_domain(domain: str) -> str:
-    """Return *domain* in lower case.
-
-    Raises:
-        UsageError: It is not a domain name.
-    """
+    """Return *domain* in lower case."""
     found = domain.strip().rstrip(".").lower()
     if not _DOMAIN.fullmatch(found):
         message = f"{domain[:80]!r} is not a domain name"
@@ -83,10 +79,7 @@ def make_manifest(
 ) -> Publication:
     """Return the manifest of the servers of *tools*, one entry each, in order of their names.
 
-    Args:
-        tools: The tools; disabled ones are left out.
-        publisher: The publisher.
-        generated: Whether to include example requests that a language model wrote.
+    Disabled tools are left out, and example requests of a language model unless *generated* is set.
     """
     entries: list[JsonValue] = []
     noticed: list[Diagnostic] = []
@@ -284,13 +277,8 @@ def answer_request(
 ) -> JsonObject:
     """Return the result of `POST /search`: servers of tools, and listed ones, the best first.
 
-    A server is as relevant as the best of its tools; `score` is the confidence in percent.
-
-    Args:
-        engine: Searches the tools.
-        entries: The `make_entries` of these.
-        request: The request.
-        publisher: The publisher.
+    A server is as relevant as the best of its tools; `score` is the confidence in percent. The
+    *entries* are those of `make_entries`.
     """
     own = _rank_servers(engine, entries, request.text)
     found = [(score, _with_address(entry, publisher)) for score, entry in own]

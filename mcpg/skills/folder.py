@@ -60,16 +60,11 @@ class Skill:
 
     Attributes:
         name: The name in its front matter, else the name of its folder.
-        description: The description in its front matter, "" for none.
-        frontmatter: The front matter of its `SKILL.md`, unchanged.
         body: The text below the front matter.
         folder: The path of its folder in the source, with `/`; "" if that is the source.
         files: All its files by path, `SKILL.md` among them.
-        source_id: The source that has it.
-        folder_name: The name of its folder.
         place: Its `SKILL.md`, for messages.
         page_place: The place of its page, "" for a skill that was read from its folder.
-        diagnostics: Its diagnostics.
     """
 
     name: str
@@ -93,11 +88,7 @@ def read_skill(
     Hidden files and files compiled by Python are not part of a skill. Links to these or out of the
     folder, pipes, and files with names that are not UTF-8 are left out with a diagnostic.
 
-    Args:
-        folder: The folder that contains `SKILL.md`.
-        path: Path of the folder in its source.
-        source_id: The source that has it.
-        place: Name of the folder for messages.
+    *path* is the path of the folder in its source, *place* its name in messages.
 
     Raises:
         SourceError: `SKILL.md` is missing or cannot be read, its front matter is not valid, or the

@@ -9,21 +9,17 @@ from urllib.parse import quote
 from mcpg.catalog.catalog import ToolLookup, assign_ids, number_namesakes
 from mcpg.catalog.model import Tool
 from mcpg.documents.model import ToolDocument
-from mcpg.errors import NotFoundError
 from mcpg.plugins.hooks import Item, ItemContent, ItemDetails
 from mcpg.skills.folder import Skill
 from mcpg.skills.pages import read_skills
 from mcpg.sources.model import SKILL_FILE
 from mcpg.text.json_values import JsonValue
-from mcpg.values import join_choices
 
 NAME = "skill"
 """The kind of skills."""
 
 _OWN = ("name", "description", "license", "compatibility", "allowed-tools")
 _MOST_TEXTS = 200
-_NAMED = 5
-_SHOWN = 120
 
 
 def identify_skills(pages: Iterable[ToolDocument]) -> dict[tuple[str, str], Skill]:
@@ -122,16 +118,8 @@ class Skills:
         Raises:
             NotFoundError: No skill, or more than one, has the name.
         """
-        found = self._lookup.matching(name)
-        if len(found) == 1:
-            return found[0].id, self.by_id[found[0].id]
-        if found:
-            names = join_choices([f"{one.source_id}::{one.name}" for one in found[:_NAMED]])
-            message = f"{name[:_SHOWN]!r} is the name of {len(found)} skills"
-            raise NotFoundError(message, remedy=f"use {names}")
-        near = [self.by_id[one].name for one in self._lookup.suggest(name)]
-        advice = f"did you mean {join_choices(near)}?" if near else "see `mcpg list --kind skill`"
-        raise NotFoundError(f"no skill is called {name[:_SHOWN]!r}", remedy=advice)
+        found = self._lookup.find_named(name, NAME)
+        return found.id, self.by_id[found.id]
 
     def describe_item(self, name: str) -> ItemDetails:
         """Return all of the skill that *name* means; see `find_named`."""

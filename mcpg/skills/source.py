@@ -28,11 +28,7 @@ _NAMED = 3
 
 
 def read_folder(request: SourceRequest) -> SourceContent:
-    """Return the pages of the skills in a folder, and their diagnostics.
-
-    Raises:
-        NotFoundError: The folder does not exist, or contains no skill.
-    """
+    """Return the pages of the skills in a folder, and their diagnostics."""
     given = request.argument.removeprefix(SKILLS)
     root = Path(given)
     if root.name == SKILL_FILE and is_file(root):

@@ -316,12 +316,7 @@ def is_address(argument: str) -> bool:
 
 
 def server_at(argument: str, live: ServerAccess) -> Server:
-    """Read what `is_address` takes for a server; variables in headers are filled in.
-
-    Raises:
-        UsageError: The command or the address makes no sense.
-        SourceError: A header names a variable that is not set.
-    """
+    """Read what `is_address` takes for a server; variables in headers are filled in."""
     if argument.startswith(_STDIO_PREFIX):
         line = argument.removeprefix(_STDIO_PREFIX)
         try:
@@ -382,11 +377,7 @@ def is_client_configuration(text: str, place: str = "") -> bool:
 
 
 def names_servers(text: str, place: str) -> bool:
-    """Return whether a file has a member for servers, as the configuration of a client has.
-
-    Raises:
-        SourceError: It seems to have one, but it is broken.
-    """
+    """Return whether a file has a member for servers, as the configuration of a client has."""
     if not mentions_servers(text, place):
         return False
     value = parse_configuration(text, place, set())
@@ -439,7 +430,7 @@ def read_client_configuration(
         noticed.append(warning(Code.FILTER_IGNORED, message, place))
     inputs = InputValues(find_inputs(value), environ, ask)
     for name, entry in found.items():
-        where = f"{place}: {name}"
+        where = f"{place}: {name}" if name.strip() else place
         try:
             servers.append(parse_server(name.strip(), entry, where, environ, inputs))
             noticed.extend(_warn_unsupported(entry, where))

@@ -120,11 +120,7 @@ class ClientEntry:
 
 
 def make_client_entry(server: ListedServer) -> ClientEntry:
-    """Return an entry for *server*: for the first of its addresses or packages that can be used.
-
-    Raises:
-        EntryError: None of them can.
-    """
+    """Return an entry for *server*: for the first of its addresses or packages that can be used."""
     place = f"{server.catalog}::{server.name}"
     short = _NO_NAME.sub("-", re.split("[/:]", server.name)[-1]).strip("-").lower() or "server"
     faults: list[str] = []
@@ -378,10 +374,6 @@ def add_entry(text: str, place: str, entry: ClientEntry) -> str:
     """Return the JSON *text* of a client's configuration with an *entry* more.
 
     Everything else stays as it is, comments too. An empty text is a new configuration.
-
-    Raises:
-        SourceError: It is not JSON, or not a client's configuration.
-        OutputError: It has a server of this name, or the entry cannot be added safely.
     """
     path = PurePath(place)
     own = _KEYS_BY_END.get(path.name, {}).get(path.parent.name, _KEYS[0])
@@ -446,11 +438,7 @@ def _find_object(text: str, key: str) -> int:
 
 
 def write_entry(path: str, shown: str, entry: ClientEntry) -> None:
-    """Add an *entry* to the client's configuration at *path*, or make a configuration with only it.
-
-    Raises:
-        McpgError: It cannot be read, changed or written; it stays as it was.
-    """
+    """Add an *entry* to the client's configuration at *path*, which need not exist."""
     present = Path(path)
     raw = read_bytes(present, MAX_BYTES) if exists(path) else b""
     try:

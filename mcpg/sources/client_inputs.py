@@ -64,11 +64,7 @@ class InputValues:
     ask: AskUser | None = None
 
     def find(self, name: str, place: str, used: dict[str, str]) -> str:
-        """Return the value of the input *name*, and add it to *used*.
-
-        Raises:
-            SourceError: It has none.
-        """
+        """Return the value of the input *name*, and add it to *used*."""
         # A client also asks for undeclared inputs; no declaration permits showing them.
         one = self.declared.get(name) or ClientInput(name)
         found = self.environ.get(one.variable)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import posixpath
+import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from itertools import islice
 from pathlib import Path, PurePath
 
@@ -41,78 +43,13 @@ class FoundClient:
 
 
 _MOST_FOLDERS = 20_000
-_EDITORS = {"VS Code": "Code", "VS Code Insiders": "Code - Insiders", "VSCodium": "VSCodium"}
-_EXTENSIONS = {
-    "Cline": "saoudrizwan.claude-dev/settings/cline_mcp_settings.json",
-    "Roo Code": "rooveterinaryinc.roo-cline/settings/mcp_settings.json",
-}
-_IN_APPLICATIONS = (
-    ("Claude Desktop", "Claude/claude_desktop_config.json"),
-    *((editor, f"{name}/User/mcp.json") for editor, name in _EDITORS.items()),
-    *((editor, f"{name}/User/settings.json") for editor, name in _EDITORS.items()),
-    *(
-        (f"{extension} in {editor}", f"{name}/User/globalStorage/{file}")
-        for editor, name in _EDITORS.items()
-        for extension, file in _EXTENSIONS.items()
-    ),
-)
-_IN_HOME = (
-    ("Claude Code", ".claude.json"),
-    ("Cursor", ".cursor/mcp.json"),
-    ("Windsurf", ".codeium/windsurf/mcp_config.json"),
-    ("Gemini CLI", ".gemini/settings.json"),
-    ("GitHub Copilot CLI", ".copilot/mcp-config.json"),
-    ("Amazon Q", ".aws/amazonq/mcp.json"),
-    ("Kiro", ".kiro/settings/mcp.json"),
-    ("Junie", ".junie/mcp/mcp.json"),
-    ("LM Studio", ".lmstudio/mcp.json"),
-    ("Continue", ".continue/config.yaml"),
-)
-_IN_FOLDER = (
-    ("Claude Code", ".mcp.json"),
-    ("Cursor", ".cursor/mcp.json"),
-    ("VS Code", ".vscode/mcp.json"),
-    ("Zed", ".zed/settings.json"),
-    ("Roo Code", ".roo/mcp.json"),
-    ("Gemini CLI", ".gemini/settings.json"),
-    ("Kiro", ".kiro/settings/mcp.json"),
-    ("Codex", ".codex/config.toml"),
-    ("Continue", ".continue/mcpServers/mcp.json"),
-)
 
 
-_SKILLS_IN_HOME = (
-    ("Claude Code", ".claude/skills"),
-    ("plugins of Claude Code", ".claude/plugins/cache"),
-    ("all agents", ".agents/skills"),
-    ("Codex", ".codex/skills"),
-    ("Cursor", ".cursor/skills"),
-    ("GitHub Copilot", ".copilot/skills"),
-    ("Gemini CLI", ".gemini/skills"),
-    ("OpenCode", ".config/opencode/skills"),
-    ("Goose", ".config/goose/skills"),
-    ("Amp", ".config/agents/skills"),
-    ("Windsurf", ".codeium/windsurf/skills"),
-    ("Roo Code", ".roo/skills"),
-    ("Kiro", ".kiro/skills"),
-    ("Continue", ".continue/skills"),
-    ("OpenHands", ".openhands/skills"),
-)
-_SKILLS_IN_FOLDER = (
-    ("Claude Code", ".claude/skills"),
-    ("all agents", ".agents/skills"),
-    ("Codex", ".codex/skills"),
-    ("Cursor", ".cursor/skills"),
-    ("GitHub Copilot", ".github/skills"),
-    ("Gemini CLI", ".gemini/skills"),
-    ("OpenCode", ".opencode/skills"),
-    ("Goose", ".goose/skills"),
-    ("Windsurf", ".windsurf/skills"),
-    ("Roo Code", ".roo/skills"),
-    ("Kiro", ".kiro/skills"),
-    ("Continue", ".continue/skills"),
-    ("OpenHands", ".openhands/skills"),
-)
+@cache
+def _read_places() -> dict[str, list[tuple[str, str]]]:
+    """Return the tables of `data/clients.toml`: clients and paths."""
+    text = Path(__file__).with_name("data").joinpath("clients.toml").read_text("utf-8")
+    return tomllib.loads(text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,9 +62,14 @@ class FoundSkills:
 
 def skill_folders(folder: str, home: str) -> tuple[ClientFile, ...]:
     """Return the folders in which clients keep skills, the user's first."""
-    own = (ClientFile(name, _join_path(home, path), f"~/{path}") for name, path in _SKILLS_IN_HOME)
+    places = _read_places()
+    own = (
+        ClientFile(name, _join_path(home, path), f"~/{path}")
+        for name, path in places["skills_in_home"]
+    )
     local = (
-        ClientFile(name, _join_path(folder, path), path, True) for name, path in _SKILLS_IN_FOLDER
+        ClientFile(name, _join_path(folder, path), path, True)
+        for name, path in places["skills_in_folder"]
     )
     return (*own, *local)
 
@@ -159,13 +101,14 @@ def client_files(
         goose = "Block/goose/config/config.yaml"
     elif system == "darwin":
         applications = _join_path(home, "Library/Application Support")
+    known = _read_places()
     codex = environ.get("CODEX_HOME") or _join_path(home, ".codex")
     places = (
-        *((name, applications, path) for name, path in _IN_APPLICATIONS),
+        *((name, applications, path) for name, path in known["in_applications"]),
         ("Zed", settings, "zed/settings.json"),
         ("Goose", settings, goose),
         ("Codex", codex, "config.toml"),
-        *((name, home, path) for name, path in _IN_HOME),
+        *((name, home, path) for name, path in known["in_home"]),
     )
     start = _join_path(home, "")
     found: list[ClientFile] = []
@@ -173,7 +116,9 @@ def client_files(
         full = _join_path(parent, path)
         shown = f"~/{full.removeprefix(start)}" if full.startswith(start) else full
         found.append(ClientFile(name, full, shown))
-    local = (ClientFile(name, _join_path(folder, path), path, True) for name, path in _IN_FOLDER)
+    local = (
+        ClientFile(name, _join_path(folder, path), path, True) for name, path in known["in_folder"]
+    )
     return (*found, *local)
 
 
@@ -192,9 +137,6 @@ def find_clients(
 
     Nothing is started or changed, and no value of a server's entry is kept. Inputs without a value
     do not exclude a server if the user *can* be asked for them later.
-
-    Raises:
-        SourceError: One of the files, which *are named* by the user, cannot be used.
     """
     found: list[FoundClient] = []
     broken: list[Diagnostic] = []

@@ -32,7 +32,7 @@ from mcpg.sources.listings import (
     write_listing_pages,
 )
 from mcpg.text.json_values import JsonObject, JsonValue, write_json
-from mcpg.values import format_count
+from mcpg.values import format_count, list_some
 
 MOST_SERVERS = 200_000
 """How many servers of one file are read."""
@@ -72,11 +72,12 @@ def _is_listing(value: JsonValue) -> bool:
 def _members(value: JsonObject) -> list[JsonValue] | None:
     """Return the servers of a registry, or the entries of a manifest; `None` for another."""
     servers, entries = value.get("servers"), value.get("entries")
-    if isinstance(servers, list) and all(
+    is_registry = isinstance(servers, list) and any(
         isinstance(one, dict) and (isinstance(one.get("server"), dict) or _is_server(one))
         for one in servers
-    ):
-        return servers
+    )
+    if is_registry or servers == []:
+        return servers  # type: ignore[return-value]
     is_manifest = isinstance(entries, list) and any(
         isinstance(one, dict) and "identifier" in one and ("type" in one or "mediaType" in one)
         for one in entries
@@ -255,8 +256,7 @@ class _CatalogReader:
             message = f"{format_count(count, 'entry', 'entries')} left out: {reason}"
             yield warning(Code.SOURCE_SKIPPED, message, self.place)
         if self.addresses:
-            more = len(self.addresses) - _SHOWN
-            some = ", ".join(self.addresses[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
+            some = list_some(self.addresses, _SHOWN)
             message = f"it names other catalogs, which are not fetched: {some}"
             yield info(Code.SOURCE_SKIPPED, message, self.place)
 
@@ -308,26 +308,13 @@ def _version_key(server: ListedServer) -> tuple[tuple[int, ...], bool]:
     return tuple(int(one[:9]) for one in _NUMBERS.findall(release)), not before
 
 
-@dataclass(frozen=True, slots=True)
-class CatalogPages:
-    """The pages of the servers of a catalog, and their diagnostics."""
+def read_catalog(
+    text: str, place: str, *, path: str, source_id: str | None = None
+) -> tuple[tuple[SourceDocument, ...], tuple[Diagnostic, ...]]:
+    """Return the pages of the servers of a catalog, and diagnostics.
 
-    pages: tuple[SourceDocument, ...]
-    diagnostics: tuple[Diagnostic, ...] = ()
-
-
-def read_catalog(text: str, place: str, *, path: str, source_id: str | None = None) -> CatalogPages:
-    """Read the servers of a catalog.
-
-    Args:
-        text: The whole catalog.
-        place: Its file, for messages.
-        path: Path of the file, which names the catalog; a file of one server has its
-            name.
-        source_id: Name of the catalog instead of that.
-
-    Raises:
-        SourceError: It is not JSON, or lists no server.
+    It is called *source_id*, else by the file at *path*.
+    A file of one server is called like the server.
     """
     noticed: list[Diagnostic] = []
     values = parse_repaired(text, place, noticed)
@@ -347,7 +334,7 @@ def read_catalog(text: str, place: str, *, path: str, source_id: str | None = No
         catalog = normalize(servers[0].name, SOURCE_FALLBACK)
         servers = [replace(servers[0], catalog=catalog)]
     pages = tuple(replace(page, place=place) for page in write_listing_pages(catalog, servers))
-    return CatalogPages(pages, tuple(reader.report()))
+    return pages, tuple(reader.report())
 
 
 def _is_lone(value: JsonValue) -> bool:

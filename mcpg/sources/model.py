@@ -200,11 +200,7 @@ def kind_in_folder(name: str, text: str, place: str) -> FileKind | None:
 
 
 def kind_of_named(name: str, text: str, place: str) -> FileKind:
-    """Return the kind of a file that the user named.
-
-    Raises:
-        SourceError: It contains neither tools nor information about them.
-    """
+    """Return the kind of a file that the user named."""
     lower = name.casefold()
     if "\0" in text or not (text.strip() or _is_hints_name(lower)):
         message = "contains null characters, so it is not text" if "\0" in text else "is empty"
@@ -389,8 +385,8 @@ class SourceText:
                     found = read_manifest(text, place, trust_hints=self.trust_hints, **given)
                 return SourceBatch(tools=found.tools, diagnostics=found.diagnostics)
             case FileKind.CATALOG:
-                listed = read_catalog(text, place, path=self.path, source_id=self.source_id)
-                return SourceBatch(documents=listed.pages, diagnostics=listed.diagnostics)
+                pages, noticed = read_catalog(text, place, path=self.path, source_id=self.source_id)
+                return SourceBatch(documents=pages, diagnostics=noticed)
             case FileKind.HINTS:
                 written = is_generated_name(PurePath(self.path).name)
                 rules, noticed = read_hint_rules(text, place, is_generated=written)

@@ -327,9 +327,7 @@ def collect_sources(
 ) -> tuple[tuple[Source, ...], tuple[Diagnostic, ...]]:
     """Return the sources that a host gives a gateway, and diagnostics.
 
-    Args:
-        given: Sources, and arguments of `open_sources`: one, or several.
-        live: As for `open_sources`.
+    They are *given* as sources and arguments of `open_sources`: one, or several.
     """
     if isinstance(given, str | os.PathLike | Source):
         given = [given]

@@ -110,6 +110,10 @@ def test_kinds_are_told_apart(bundled: str, run: Callable[..., Run]) -> None:
         (("--kind", "symbol", "--source", "a"), "--source is only for tools"),
         (("--kind", "symbol", "--category", "a"), "--category is only for tools"),
         (("--kind", "symbol", "--min-score", "0.5"), "--min-score is only for tools"),
+        (("--kind", "symbol", "--as", "openai"), "--as is only for tools"),
+        (("--kind", "symbol", "--deferred"), "--deferred is only for tools"),
+        (("--kind", "symbol", "--context-tool", "a"), "--context-tool is only for tools"),
+        (("--kind", "symbol", "-n", "-1"), "the limit is -1"),
     ],
 )
 def test_wrong_kinds_are_refused(
@@ -119,6 +123,16 @@ def test_wrong_kinds_are_refused(
     result = run("search", "login", "-b", bundled, *options)
     assert result.code == 2
     assert message in result.err
+
+
+@pytest.mark.parametrize("options", [("--timings",), ("--prefer", "write"), ("--route",)])
+def test_parts_of_an_explanation_of_tools_are_refused(
+    bundled: str, options: tuple[str, ...], run: Callable[..., Run]
+) -> None:
+    """An option of explanations of tools is not ignored."""
+    result = run("explain", "login", "-b", bundled, "--kind", "symbol", *options)
+    assert result.code == 2
+    assert f"{options[0]} is only for tools" in result.err
 
 
 def test_nothing_found_is_an_exit_code(bundled: str, run: Callable[..., Run]) -> None:

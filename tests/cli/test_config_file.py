@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reference import with_tables
 from typer.main import get_command
 
 from mcpg import llm
 from mcpg.cli.app import app
 from mcpg.cli.environment import FOREIGN_URL_VARIABLE, KEYS, SECRET_VARIABLES, SECTIONS, SettingKey
-from mcpg.cli.reference import with_tables
 from mcpg.cli.settings import Settings, find_line
 from mcpg.embeddings import http
 from mcpg.errors import UsageError
@@ -349,7 +349,7 @@ PAGE = Path(__file__).parents[2] / "docs/reference/configuration.md"
 
 
 def test_the_reference_is_up_to_date() -> None:
-    """The tables are those of the models: run `python -m mcpg.cli.reference` on the page."""
+    """The tables are those of the models: run `python tests/reference.py` on the page."""
     text = PAGE.read_text(encoding="utf-8")
     assert with_tables(text) == text
     assert all(f"\n| `{name}` | " in text for name in KEYS)

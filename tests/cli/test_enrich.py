@@ -379,7 +379,8 @@ def test_prompts_are_answered_without_an_endpoint(run: Callable[..., Run]) -> No
     rest = json.dumps({"prompt": found[1], "tools": [entry(NAMES[3])]})
     assert run("enrich", "tools", "--answers", "-", stdin=rest.encode()).code == 0
     assert run("enrich", "tools", "--check").code == 0
-    assert run("enrich", "tools", "--answers", "-", stdin=b"nothing").code == 2
+    empty = run("enrich", "tools", "--answers", "-", stdin=b"nothing")
+    assert (empty.code, "standard input: contains no answer" in empty.err) == (2, True)
 
 
 @pytest.mark.usefixtures("sources")

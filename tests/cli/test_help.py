@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from reference import commands_below, generate_reference, refresh_reference
 from typer.main import get_command
 
 from mcpg import __version__
@@ -12,7 +13,6 @@ from mcpg.cli.app import app
 from mcpg.cli.environment import KEYS
 from mcpg.cli.options import HEADINGS, WIDTH
 from mcpg.cli.parameters import COMMON, EMBED_WITH, FUSION, SETTINGS, STRATEGY, CommandParameter
-from mcpg.cli.reference import commands_below, generate_reference, refresh_reference
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -188,7 +188,7 @@ class TestReference:
     """The reference is the program's own help."""
 
     def test_it_is_up_to_date(self) -> None:
-        """The page holds what the program says: run `python -m mcpg.cli.reference` on it."""
+        """The page holds what the program says: run `python tests/reference.py` on it."""
         page = PAGE.read_text("utf-8")
         assert refresh_reference(page) == page
 

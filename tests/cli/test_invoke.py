@@ -210,6 +210,9 @@ TEXT = {"$defs": {"name": {"type": "string"}, "loop": {"$ref": "#/$defs/loop"}}}
         ({"type": {"odd": 1}, "enum": 3}, "1", 1),
         (True, "1", 1),
         ({}, "[1", "[1"),
+        ({}, "NaN", "NaN"),
+        ({}, "-Infinity", "-Infinity"),
+        ({}, "[1e999]", "[1e999]"),
     ],
 )
 def test_schemas_of_others_say_what_is_a_text(member: Any, text: str, sent: Any) -> None:

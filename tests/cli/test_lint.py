@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-
-from mcpg.cli.reference import RULES_MARKER, refreshed_rules
+from reference import RULES_MARKER, refreshed_rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -384,7 +383,7 @@ def test_rules_are_explained(run: Callable[..., Run]) -> None:
 
 
 def test_the_page_of_rules_is_theirs() -> None:
-    """The reference page has what the rules have; `python -m mcpg.cli.reference` renews it."""
+    """The reference page has what the rules have; `python tests/reference.py` renews it."""
     page = PAGE.read_text("utf-8")
     assert RULES_MARKER in page
     assert refreshed_rules(page) == page

@@ -115,3 +115,21 @@ def test_an_unknown_source_is_refused(graph: Path, run: Callable[..., Run]) -> N
     done = run("search", "x", "--candidates", "redis")
     assert done.code == 2
     assert "redis" in done.err
+
+
+def test_a_whole_catalog_is_searched_without_a_bundle(
+    graph: Path, database: str, run: Callable[..., Run]
+) -> None:
+    """`-b postgres:` gives the answers of the bundle, which may be gone."""
+    assert database
+    own = run("search", "shipmnt status", "--format", "json")
+    assert run("publish", "--whole").out.startswith("published ")
+    again = run("publish", "--whole", "--format", "json").json
+    assert (again["parts"], again["writtenParts"], again["published"]) == (1, 0, False)
+    graph.unlink()
+    found = run("search", "shipmnt status", "-b", "postgres:", "--format", "json")
+    assert found.code == 0
+    assert found.json == own.json
+    listed = run("list", "-b", "postgres:")
+    assert listed.code == 2
+    assert "only searched and explained" in listed.err

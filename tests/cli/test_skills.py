@@ -160,3 +160,14 @@ def test_init_finds_the_skills_of_clients(
     assert run("init", "--project", "--force").code == 0
     listed = run("list", "--kind", "skill", "--format", "ids").out
     assert listed.split() == ["knots", "tide-tables"]
+
+
+def test_a_broken_skill_costs_no_other(skills: Path, run: Callable[..., Run]) -> None:
+    """A bundle of skills alone is written without it; broken tools are still an error."""
+    (skills / "skills/knots/SKILL.md").write_text("no front matter")
+    done = run("bundle", "skills:kit/skills", "-o", "graph.mdld")
+    assert (done.code, "has no front matter" in done.err) == (0, True)
+    listed = run("list", "--kind", "skill", "--format", "json").json
+    assert [one["id"] for one in listed["items"]] == ["tide-tables"]
+    (skills / "tools.json").write_text("my diary")
+    assert "nothing was written" in run("bundle", "kit", "-o", "graph.mdld").err

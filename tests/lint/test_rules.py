@@ -9,9 +9,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from lint.conftest import sound, tool
 
+from mcpg.bundle import assemble
+from mcpg.catalog.model import Tool
 from mcpg.lint import RULES, Report
 from mcpg.lint.context import stems
 from mcpg.lint.findability import opening
+from mcpg.lint.model import Selection
+from mcpg.lint.run import lint
+from mcpg.sources import read_sources
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -332,6 +337,41 @@ def test_an_opening_is_sought_no_further_than_a_query_is_long() -> None:
     after = stems.cache_info()
     assert len(query) == 300
     assert after.hits + after.misses - before.hits - before.misses <= len(query)
+
+
+def test_references_are_percent_encoded(found: Callable[..., set[str]]) -> None:
+    """The pointer of a reference is the fragment of a URI: `%20` in it is a blank."""
+    one = with_schema(**{"$ref": "#/$defs/whole%20article"})
+    one["inputSchema"]["$defs"] = {"whole article": {"type": "integer"}}
+    assert "S105" not in found(one, select=["S105"])
+    one["inputSchema"]["$defs"] = {"whole": {"article": {"type": "integer"}}}
+    assert "S105" in found(one, select=["S105"])
+
+
+@pytest.mark.parametrize(
+    ("schema", "shown"),
+    [
+        ({"type": "string", "default": True}, "the default true"),
+        ({"type": "string", "default": {"a": [None]}}, 'the default {"a": [null]}'),
+        ({"type": ["integer", {"a": False}]}, 'the type {"a": false}'),
+        ({"type": "integer", "default": "no"}, "the default 'no'"),
+    ],
+)
+def test_values_are_shown_as_json(
+    schema: dict[str, Any], shown: str, check: Callable[..., Report]
+) -> None:
+    """Authors of schemas write JSON, not Python."""
+    findings = check({"shop.json": {"tools": [with_schema(**schema)]}}, ["S"]).findings
+    assert any(shown in one.message for one in findings)
+
+
+def test_a_bound_may_be_too_great_for_a_float() -> None:
+    """Hosts and modules have whole numbers of any size."""
+    bounds = {"type": "integer", "minimum": 10**400, "maximum": 5}
+    schema = {"type": "object", "properties": {"article": bounds}}
+    given = read_sources([Tool("", "shop", "buyer_notify", description=GOOD, input_schema=schema)])
+    report = lint(assemble(given, texts=False), selection=Selection.of(["S106"]))
+    assert [one.code for one in report.findings] == ["S106"]
 
 
 def test_names_that_differ_by_case_or_separators(found: Callable[..., set[str]]) -> None:

@@ -73,6 +73,7 @@ def test_steps_go_on_from_where_they_stopped(postgres: str) -> None:
         "delete from mcpg.migrations where version > 1",
         "do $$ declare t text; begin for t in select table_name from information_schema.tables "
         "where table_schema = 'mcpg' and table_name not in ('migrations', 'embeddings') "
+        "and table_type = 'BASE TABLE' "
         "loop execute format('drop table mcpg.%I cascade', t); end loop; end $$",
     )
     assert version(postgres) == len(STEPS)

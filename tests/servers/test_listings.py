@@ -169,6 +169,7 @@ def test_a_card_within_an_entry_adds_to_it(save: Callable[[str, object], str]) -
         },
         {"name": "A", "skills": [None, {"examples": 4, "tags": {}}], "capabilities": 1},
         [SERVER, [], "x", 5],
+        {"servers": [{"server": SERVER}, {"server": 3}, None, 5]},
     ],
 )
 def test_members_of_wrong_types_cost_nobody_else_a_server(
@@ -259,5 +260,5 @@ def test_a_namesake_hides_no_server(save: Callable[[str, object], str]) -> None:
     assert servers.find_named(f"two::{SERVER['name']}").description == "An impostor"
     with pytest.raises(McpgError, match="the name of 2 servers"):
         servers.find_named(SERVER["name"])
-    with pytest.raises(McpgError, match="no catalog lists"):
+    with pytest.raises(McpgError, match="no server is called"):
         servers.find_named("io.github.acme/tide-table")

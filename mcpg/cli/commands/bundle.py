@@ -10,8 +10,6 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from mcpg import __version__
 from mcpg.bundle import (
     Assembly,
@@ -28,7 +26,7 @@ from mcpg.cli.build import BuildCacheSession, BuildSources, PreviousBuild
 from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.locks import LockGuard, change_json, is_locked, lock_path
 from mcpg.cli.open_bundle import BuildStamp, build_stamp, read_settings
-from mcpg.cli.options import OutputFormat
+from mcpg.cli.options import OutputFormat, option
 from mcpg.cli.output import STDOUT, Output
 from mcpg.cli.providers import ServiceFactory
 from mcpg.cli.settings import Settings
@@ -90,11 +88,11 @@ class BundleOptions:
     sources: options.Sources = None
     target: Annotated[
         str | None,
-        typer.Option(
-            *("--output", "-o"),
-            metavar="FILE",
-            help="The bundle to write; - is standard output. [default: the bundle in mcpg.toml, or "
+        option(
+            "--output -o",
+            "The bundle to write; - is standard output. [default: the bundle in mcpg.toml, or "
             "graph.mdld]",
+            "FILE",
         ),
     ] = None
     check: options.Check = False
@@ -104,38 +102,34 @@ class BundleOptions:
     locked: options.Locked = None
     on_change: Annotated[
         LockReaction | None,
-        typer.Option(
+        option(
             "--on-change",
-            metavar="fail|warn|hide",
-            show_default=False,
-            help="With --locked, exit 1 on changed tools, describe them as approved, or leave them "
+            "With --locked, exit 1 on changed tools, describe them as approved, or leave them "
             "out. warn and hide leave out new tools. [default: fail]",
+            "fail|warn|hide",
         ),
     ] = None
     force: options.Force = False
     untuned: Annotated[
         bool,
-        typer.Option("--reset-ranking", help="Leave out the ranking of `mcpg tune`."),
+        option("--reset-ranking", "Leave out the ranking of `mcpg tune`."),
     ] = False
     generated_hints: options.GeneratedHints = None
     no_code_pages: Annotated[
         bool,
-        typer.Option(
-            "--no-code-pages",
-            help="Leave out the pages of source code.",
-        ),
+        option("--no-code-pages", "Leave out the pages of source code."),
     ] = False
     embed: Annotated[
         bool,
-        typer.Option("--embed", help="Also write the vectors of the tools."),
+        option("--embed", "Also write the vectors of the tools."),
     ] = False
     embed_with: options.EmbedWith = None
     vector_type: Annotated[
         VectorKind,
-        typer.Option(
+        option(
             "--vector-type",
-            metavar="float16|int8|float32",
-            help="Number type of the vectors; int8 is the smallest and fastest.",
+            "Number type of the vectors; int8 is the smallest and fastest.",
+            "float16|int8|float32",
         ),
     ] = VectorKind.FLOAT16
     source_id: options.SourceId = None
@@ -392,11 +386,7 @@ class _Run:
 
 
 def _set_up_embedding(chosen: BundleOptions, target: str) -> EmbeddingSetup | None:
-    """Return the maker of the vectors, `None` if none are requested.
-
-    Raises:
-        UsageError: The options make no sense, or the vectors have no place.
-    """
+    """Return the maker of the vectors, `None` if none are requested."""
     if not chosen.embed and chosen.embed_with is None:
         return None
     if not chosen.embed:
@@ -459,16 +449,7 @@ def watched_bundle(
 ) -> Iterator[Callable[[Assembly], None]]:
     """Report a build to OpenTelemetry, if *settings* enable that.
 
-    Yields:
-        A function that takes the build.
-
-    Args:
-        settings: The settings.
-        output: Reports that this cannot be done.
-        makes_index: Whether an index is made; a run that only compares is not reported.
-
-    Raises:
-        UsageError: A setting makes no sense.
+    It yields a function that takes the build; a run that makes no index is not reported.
     """
     factory = ServiceFactory(settings)
     if makes_index:

@@ -16,7 +16,7 @@ from typing import Annotated, Any
 from mcpg.cli import options
 from mcpg.cli.environment import relative_path
 from mcpg.cli.exit_codes import ExitCode
-from mcpg.cli.open_bundle import load_judgements, open_other, read_settings
+from mcpg.cli.open_bundle import load_judgements, open_other, read_chosen_settings
 from mcpg.cli.options import argument, option
 from mcpg.cli.output import Output
 from mcpg.cli.query import find_fusion, find_strategy, uses_lexicon
@@ -135,12 +135,7 @@ def run(output: Output, chosen: DiffOptions) -> int:
 def _compare(
     chosen: DiffOptions, judgements: Judgements | None, limits: Sequence[Limit], output: Output
 ) -> ChangeReport:
-    settings = read_settings(
-        strategy=chosen.strategy,
-        fusion=chosen.fusion,
-        embed_with=chosen.embed_with,
-        lexicon=chosen.lexicon,
-    )
+    settings = read_chosen_settings(chosen)
     old, new = _name_catalogues(chosen, settings)
     with nullcontext(old) if chosen.base is None else at_revision(new, chosen.base) as place:
         then = open_other(place, "BEFORE", settings, output, is_cached=False)

@@ -26,7 +26,7 @@ from mcpg.cli.checks import (
 )
 from mcpg.cli.environment import SOURCES
 from mcpg.cli.exit_codes import ExitCode
-from mcpg.cli.open_bundle import read_settings
+from mcpg.cli.open_bundle import read_chosen_settings
 from mcpg.cli.options import option
 from mcpg.cli.output import Output
 from mcpg.cli.providers import ServiceFactory
@@ -95,12 +95,7 @@ def run(output: Output, chosen: DoctorOptions) -> int:
     Starts or reaches servers and lists their tools. Exits 1 if a part does not work.
     """
     refuse({"--no-sources": chosen.sources and chosen.no_sources}, "skips SOURCE", "remove {flag}")
-    settings = read_settings(
-        bundle=chosen.bundle,
-        strategy=chosen.strategy,
-        embed_with=chosen.embed_with,
-        rewrite=chosen.rewrite,
-    )
+    settings = read_chosen_settings(chosen)
     with output.progress("checking"):
         starts = not chosen.no_sources
         checks = list(examine(settings, chosen.sources or (), starts_sources=starts))

@@ -299,7 +299,8 @@ class _Session:
             if not answers:
                 message = "contains no answer, a JSON object with `tools`"
                 remedy = "save the responses of the model to the prompts of --print-prompt"
-                raise SourceError(message, place=self.chosen.answers, remedy=remedy)
+                place = "standard input" if self.chosen.answers == _STDIN else self.chosen.answers
+                raise SourceError(message, place=place, remedy=remedy)
             writing.take(answers, tools)
         elif prompts:
             return self.send(writing, prompts)

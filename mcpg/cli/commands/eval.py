@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from mcpg.cli import options
 from mcpg.cli.exit_codes import ExitCode
-from mcpg.cli.open_bundle import load_judgements, open_engine, read_settings
+from mcpg.cli.open_bundle import load_judgements, open_engine, read_chosen_settings
 from mcpg.cli.options import argument, option
 from mcpg.cli.output import STDOUT, Color, Output, check_place, check_replaceable, write_report
 from mcpg.cli.providers import ServiceFactory
@@ -135,15 +135,7 @@ def run(output: Output, chosen: EvalOptions) -> int:
     bounds = tuple(
         bound for kind, texts in given for text in texts or () for bound in parse_bounds(kind, text)
     )
-    settings = read_settings(
-        bundle=chosen.bundle,
-        strategy=chosen.strategy,
-        fusion=chosen.fusion,
-        embed_with=chosen.embed_with,
-        candidates=chosen.candidates,
-        rewrite=chosen.rewrite,
-        lexicon=chosen.lexicon,
-    )
+    settings = read_chosen_settings(chosen)
     _check_targets(chosen)
     report = _measure(chosen, bounds, settings, output)
     if chosen.html is not None:

@@ -64,13 +64,8 @@ def run(
     if kind not in (None, "tool"):
         from mcpg.cli.items import answer_search_for  # noqa: PLC0415 - most searches are for tools
 
-        given = {
-            "tool": tool,
-            "queries": queries,
-            "compare": compare,
-            "route": routes,
-            "html": html,
-        }
+        given = {"tool": tool, "queries": queries, "compare": compare, "routes": routes}
+        given |= {"prefer": prefer, "html": html, "shows_times": shows_times}
         return answer_search_for(kind, asked | {"form": form}, output, given, explains=True)
     question, shown = Question.of(asked), DisplayOptions(form, html, shows_times=shows_times)
     if (routes or compare or tool is not None) and form in LIST_FORMS:

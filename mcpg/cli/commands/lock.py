@@ -218,10 +218,9 @@ def _compare_with_lock(
 def _read_approval(
     argument: str, changes: Iterable[LockChange]
 ) -> tuple[str, list[LockChange], list[LockChange]]:
-    """Return the name in an *argument* of `--approve`, and the changes that name and digest mean.
+    """Return the name in an *argument* of `--approve`, and the changes that it means.
 
-    Raises:
-        UsageError: The digest is too short to distinguish texts that a server could choose.
+    A digest must be long enough to distinguish texts that a server could choose.
     """
     found = _DIGEST.fullmatch(argument)
     named, digest = (found[1], found[2]) if found else (argument, "")

@@ -17,7 +17,7 @@ from mcpg.cli.parameters import (
     QUERY,
     QUESTION,
     REWRITE,
-    CommandParameter,
+    flag,
 )
 from mcpg.cli.query import Question, make_search_arguments, nothing_found
 from mcpg.cli.render import RecordListing, text, write_listing
@@ -52,14 +52,13 @@ PARAMETERS = (
         if one not in {QUERY, MIN_SCORE, ABSTAIN, REWRITE}
     ),
     IN_USE,
-    CommandParameter(
-        "form",
-        ("--format",),
-        "Output format: text; json, the whole plan; only the tasks, as jsonl "
-        "(one object a line), csv, ids, or a markdown table; or a drawing.",
+    flag(
+        "--format",
+        "Output format: text; json, the whole plan; only the tasks, as jsonl (one object a line), "
+        "csv, ids, or a markdown table; or a drawing.",
         "|".join((*LIST_FORMAT.choices, *DRAWINGS)),
+        name="form",
         default="text",
-        choices=(*LIST_FORMAT.choices, *DRAWINGS),
         synonyms=LIST_FORMAT.synonyms,
     ),
 )

@@ -16,7 +16,7 @@ from mcpg.cli.parameters import (
     LIST_FORMAT,
     PREFER,
     QUESTION,
-    CommandParameter,
+    flag,
 )
 from mcpg.cli.query import Question, make_search_arguments, nothing_found
 from mcpg.cli.render import write_listing
@@ -57,24 +57,15 @@ MORE = "docs/how-to/route.md"
 
 PARAMETERS = (
     *(one for one in QUESTION if one not in {LIMIT, ABSTAIN}),
-    CommandParameter(
-        "max_categories",
-        ("--max-categories",),
+    flag(
+        "--max-categories",
         "Maximum number of categories, 1 to 20.",
         "N",
         kind=int,
         default=5,
         least=1,
     ),
-    CommandParameter(
-        "max_tools",
-        ("--max-tools",),
-        "Maximum number of tools per category.",
-        "N",
-        kind=int,
-        default=3,
-        least=1,
-    ),
+    flag("--max-tools", "Maximum number of tools per category.", "N", kind=int, default=3, least=1),
     PREFER,
     FULL,
     LIST_FORMAT,

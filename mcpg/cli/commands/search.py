@@ -52,6 +52,7 @@ def run(
         from mcpg.cli.items import answer_search_for  # noqa: PLC0415 - most searches are for tools
 
         others = {"api": api, "watch": watch, "input_schema": input_schema, "full": full}
+        others |= {"deferred": deferred, "strict_schemas": strict_schemas}
         return answer_search_for(kind, asked | {"form": form}, output, others, explains=explain)
     output.shows_all = full
     if api or deferred or strict_schemas:

@@ -47,6 +47,7 @@ from mcpg.gateway.serve.schemas import (
     INPUTS,
     KINDS,
     OUTPUTS,
+    TITLES,
     InstructionsContext,
     annotations_json,
     description,
@@ -252,21 +253,6 @@ def _limit_size(wire: JsonObject) -> JsonObject:
 
 # The largest found and pinned tools and the meta-tools fit, so that their lists have one page.
 _PAGE_BYTES = (MOST_FOUND + MOST_PINNED + 1) * _LARGEST
-_TITLES = {
-    serve.SEARCH: "Find tools",
-    serve.ROUTE: "Overview of tools by category",
-    serve.PLAN: "Plan the tools for a goal",
-    serve.DESCRIBE: "Describe a tool",
-    serve.INVOKE: "Call a tool",
-    serve.ASK: "Answer a question about tools",
-    serve.READ: "Read a resource",
-    serve.PROMPT: "Get a prompt",
-    serve.READ_SKILL: "Read a skill",
-    serve.GRAPH_SCHEMA: "Describe the graph of tools",
-    serve.GRAPH_SEARCH: "Search the graph of tools",
-    serve.GRAPH_EXPORT: "Export the graph of tools",
-    serve.INDEX_BUILD: "Build the index of tools again",
-}
 _READS: JsonObject = dict(zip(TYPED_ANNOTATIONS, (True, False, True, False), strict=True))
 _ACTS: JsonObject = dict(zip(TYPED_ANNOTATIONS, (False, True, False, True), strict=True))
 
@@ -344,7 +330,7 @@ def meta_tools(
             annotations = {**annotations, "openWorldHint": True}
         own[name] = {
             "name": name,
-            "title": _TITLES[name],
+            "title": TITLES[name],
             "description": description(name, context),
             "inputSchema": INPUTS[name],
             "annotations": annotations,

@@ -15,7 +15,6 @@ from mcpg.gateway.serve import ServingOptions
 from mcpg.gateway.serve.answers import first_that_fits, line
 from mcpg.gateway.serve.catalogue import Catalogue
 from mcpg.gateway.serve.clients import ClientRequest
-from mcpg.gateway.serve.schemas import USUAL_FORMAT, USUAL_MATCHES, USUAL_MODE
 from mcpg.gateway.snapshots import Snapshot
 from mcpg.graph import exports
 from mcpg.graph.schema import (
@@ -57,8 +56,8 @@ class GraphTools:
         endpoints = tuple(arguments.get("endpoints", ()))
         request = GraphSearchRequest(
             arguments["query"],
-            int(arguments.get("limit", USUAL_MATCHES)),
-            Mode(arguments.get("mode", USUAL_MODE)),
+            int(arguments["limit"]),
+            Mode(arguments["mode"]),
             bool(endpoints),
             True,
             endpoints,
@@ -80,9 +79,9 @@ class GraphTools:
         return await self._answer(work)
 
     async def export(self, arguments: Arguments, _: ClientRequest) -> JsonObject:
-        form = arguments.get("format", USUAL_FORMAT)
+        form = arguments["format"]
         around = arguments.get("around", [])
-        depth = int(arguments.get("depth", 1))
+        depth = int(arguments["depth"])
 
         def work(now: Snapshot) -> Iterator[JsonObject]:
             documents = _find_documents(now)

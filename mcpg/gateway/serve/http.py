@@ -287,6 +287,20 @@ async def serve_http(
     )
     guard = AccessCheck(application, http.rules, http.body_bytes)
     served.relay.has_many = True
+    server = _make_server(guard, http)
+    with _open_listener(http) as (listener, address):
+        async with servers.running(http.rules.tokens), anyio.create_task_group() as group:
+            group.start_soon(on_signal, server.end)
+            on_listening(f"http://{address}{PATH}")
+            try:
+                await server.serve(sockets=[listener])
+            finally:
+                with anyio.CancelScope(shield=True):
+                    await server.abandon()
+            group.cancel_scope.cancel()
+
+
+def _make_server(guard: AccessCheck, http: HttpOptions) -> _SignalFreeServer:
     limits = {"seconds": http.header_seconds, "read_seconds": http.read_seconds}
     config = uvicorn.Config(
         guard,
@@ -303,17 +317,8 @@ async def serve_http(
         timeout_graceful_shutdown=_GRACE,
     )
     server = _SignalFreeServer(config)
-    with _open_listener(http) as (listener, address):
-        async with servers.running(http.rules.tokens), anyio.create_task_group() as group:
-            group.start_soon(on_signal, server.end)
-            server.closing = guard.close
-            on_listening(f"http://{address}{PATH}")
-            try:
-                await server.serve(sockets=[listener])
-            finally:
-                with anyio.CancelScope(shield=True):
-                    await server.abandon()
-            group.cancel_scope.cancel()
+    server.closing = guard.close
+    return server
 
 
 def _find_domain(http: HttpOptions) -> str:

@@ -166,7 +166,7 @@ def _make_document(key: tuple[str, str], kind: str, item: JsonObject) -> Tool:
 _NAME, _ADDRESS, _ARGUMENTS = 128, 2000, 16
 _NOTE_BYTES = 1000
 _BASE64 = 4, 3
-_SETTING = "`--max-result-bytes` or `[serve] max-result-bytes` of the gateway"
+_SETTING = "`--max-result-bytes` or `serve.max_result_bytes` of the gateway"
 
 
 def primitive_answers(found: Sequence[ItemMatch], characters: int) -> JsonObject:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import json
 import os
+import re
 import select
 import signal
 import time
@@ -30,6 +32,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from mcpg import __version__
+from mcpg.catalog.json_text import repair_surrogates
 from mcpg.engine.engine import Engine
 from mcpg.errors import Diagnostic, McpgError
 from mcpg.gateway.directory import Directory
@@ -116,11 +119,14 @@ class GatewayServer:
         self._announced: Directory | None = None
         self._dropped: list[Diagnostic] = []
         self._session = uuid4().hex
-        self.sdk = _AnnouncingServer(
+        self.sdk = self._make_sdk()
+
+    def _make_sdk(self) -> _AnnouncingServer:
+        sdk = _AnnouncingServer(
             NAME,
             version=__version__,
             title="Tool gateway",
-            instructions=instructions(self._catalogue.known.context, serving.expose),
+            instructions=instructions(self._catalogue.known.context, self._serving.expose),
             on_list_tools=self._list,
             on_call_tool=cast("Any", self._call),
             on_subscriptions_listen=self._clients.listen,
@@ -128,17 +134,18 @@ class GatewayServer:
                 self._catalogue.known.listing.input_schema(name)
             ),
         )
-        if gateway.primitives.servers:
-            self._handlers.register(self.sdk)
-        self.sdk.find_extensions = self._handlers.find_extensions
+        if self._gateway.primitives.servers:
+            self._handlers.register(sdk)
+        sdk.find_extensions = self._handlers.find_extensions
         for method, handler in (
             ("notifications/initialized", self._handle_initialized),
             ("notifications/roots/list_changed", self._roots_changed),
         ):
-            self.sdk.add_notification_handler(method, types.NotificationParams, handler)
-        self.sdk.middleware += [self._meet, pass_unaltered]
-        if serving.log is not None:
-            self.sdk.middleware.append(self._log_request)
+            sdk.add_notification_handler(method, types.NotificationParams, handler)
+        sdk.middleware += [self._meet, pass_unaltered]
+        if self._serving.log is not None:
+            sdk.middleware.append(self._log_request)
+        return sdk
 
     def narrow(self, *views: View) -> GatewayServer:
         """Return a server of the part of the gateway that all *views* show."""
@@ -438,6 +445,8 @@ _STDIN, _STDOUT, _STDERR = 0, 1, 2
 _GRACE = 5.0
 # A pipe that is ready has room for so many bytes.
 _ROOM = getattr(select, "PIPE_BUF", 0)
+_HALF = re.compile(r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
+_PAIR = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}")
 # Errors when a line is passed to an event loop that is closing or closed.
 _LOOP_CLOSED = (
     RuntimeError,
@@ -548,9 +557,23 @@ class _DescriptorLines:
             head, *tail = chunk.split(b"\n")
             buffer += head
             for start in tail:
-                yield buffer.decode("utf-8", "replace")
+                yield _repair_line(buffer.decode("utf-8", "replace"))
                 buffer = bytearray(start)
             if len(buffer) > _LONGEST:
                 return  # no message is so long
         if buffer:
-            yield buffer.decode("utf-8", "replace")
+            yield _repair_line(buffer.decode("utf-8", "replace"))
+
+
+def _repair_line(line: str) -> str:
+    """Return a message with each half of a character replaced.
+
+    The SDK would drop the message, and its client would wait for a response. Programs that cut
+    texts at a number of UTF-16 units send such halves.
+    """
+    if _HALF.search(_PAIR.sub("", line)) is None:
+        return line
+    try:
+        return json.dumps(repair_surrogates(json.loads(line), "", []))
+    except (ValueError, RecursionError):
+        return line

@@ -75,7 +75,7 @@ def read_skill_file(engine: Engine, arguments: dict[str, Any], budget: int) -> J
     """
     skills: Skills = engine.items(NAME)
     _, skill = skills.find_named(arguments["skillId"])
-    path, offset = arguments.get("path", SKILL_FILE), int(arguments.get("offset", 0))
+    path, offset = arguments["path"], int(arguments["offset"])
     file = _find_file(skill, path)
     if file.content is None:
         size = format_count(file.size, "byte")
@@ -99,7 +99,7 @@ async def read_server_file(
     entry = dict(primitives.directory.find_server_skills()).get(arguments["skillId"])
     if entry is None:
         return None
-    path, offset = arguments.get("path", SKILL_FILE), int(arguments.get("offset", 0))
+    path, offset = arguments["path"], int(arguments["offset"])
     root = find_root(entry)
     promises = {unquote(str(one["uri"])[len(root) + 1 :]): one for one in list_files(entry)}
     skill = _make_skill(entry, primitives.directory.owners[str(entry["uri"])], promises)

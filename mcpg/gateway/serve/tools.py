@@ -35,17 +35,14 @@ from mcpg.gateway.serve.prompts_and_resources import (
 )
 from mcpg.gateway.serve.schemas import (
     CODE_FILTERS,
+    DEFAULTS,
     INPUTS,
     KINDS,
     PROMPTS,
     RESOURCES,
     SKILLS,
     TOOLS,
-    USUAL_ANSWERS,
-    USUAL_CATEGORIES,
     USUAL_KINDS,
-    USUAL_MATCHES,
-    USUAL_OF_CATEGORY,
 )
 from mcpg.gateway.serve.skills import (
     read_server_file,
@@ -189,7 +186,7 @@ class MetaTools:
                 assert known.snapshot is not None  # noqa: S101 - the latest has one
                 given = known.snapshot.engine, arguments, self._serving.answer_bytes
                 return await anyio.to_thread.run_sync(partial(call_plugin_tool, plugin, *given))
-            return await self._works[name](arguments, request)
+            return await self._works[name]({**DEFAULTS[name], **arguments}, request)
         except McpgError as fault:
             remedy = f" ({fault.remedy})" if fault.remedy else ""
             return make_error_result(line(f"{fault.message}{remedy}", _MESSAGE))
@@ -197,7 +194,7 @@ class MetaTools:
     async def _search(self, arguments: Arguments, _: ClientRequest) -> JsonObject:
         known = await self._catalogue.early()
         sources = known.source_ids(arguments.get("sources", ()))
-        query, limit = arguments["query"], int(arguments.get("limit", USUAL_MATCHES))
+        query, limit = arguments["query"], int(arguments["limit"])
         kinds = frozenset(arguments.get("kinds", USUAL_KINDS))
         result = SearchResult(query, Strategy.GRAPH, RankingMode.GRAPH)
         if TOOLS in kinds:
@@ -259,8 +256,8 @@ class MetaTools:
         known = await self._catalogue.early()
         result = await self._gateway.route(
             arguments["query"],
-            max_categories=int(arguments.get("categories", USUAL_CATEGORIES)),
-            max_tools=int(arguments.get("toolsPerCategory", USUAL_OF_CATEGORY)),
+            max_categories=int(arguments["categories"]),
+            max_tools=int(arguments["toolsPerCategory"]),
             prefer_read_only=arguments.get("preferReadOnly"),
             context=search_context(arguments),
             **self._serving.route,
@@ -272,7 +269,7 @@ class MetaTools:
         result = await self._gateway.ask(
             arguments["question"],
             intent=arguments.get("intent", ""),
-            limit=int(arguments.get("limit", USUAL_ANSWERS)),
+            limit=int(arguments["limit"]),
             scope=CodeScope(**scope) if any(scope.values()) else None,
             **self._serving.ask,
         )
@@ -287,7 +284,7 @@ class MetaTools:
     async def _plan(self, arguments: Arguments, _: ClientRequest) -> JsonObject:
         plan = await self._gateway.plan(
             arguments["goal"],
-            limit=int(arguments.get("limit", USUAL_MATCHES)),
+            limit=int(arguments["limit"]),
             context=search_context(arguments),
             context_tools=arguments.get("contextTools", ()),
             **{name: one for name, one in self._serving.search.items() if name in _OF_PLANS},
@@ -322,7 +319,7 @@ class MetaTools:
 
     async def _read_resource(self, arguments: Arguments, request: ClientRequest) -> JsonObject:
         """Return the contents of a resource as embedded resources, as far as they fit."""
-        uri, offset = arguments["uri"], int(arguments.get("offset", 0))
+        uri, offset = arguments["uri"], int(arguments["offset"])
         contents: Any
         if uri.startswith(SCHEME):
             contents = self._results.read(uri, request.holder)

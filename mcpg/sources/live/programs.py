@@ -50,11 +50,7 @@ class ProcessGroups:
                     self._early[id(server)] = await self.start(server, environ)
 
     async def start(self, server: StdioServer, environ: Mapping[str, str]) -> Process:
-        """Start the program of *server*, in a process group of its own.
-
-        Raises:
-            ServerError: It cannot be started.
-        """
+        """Start the program of *server*, in a process group of its own."""
         if early := self._early.pop(id(server), None):
             return early
         env = choose_environment(server, environ, _INHERITED)

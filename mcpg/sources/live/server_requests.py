@@ -119,12 +119,7 @@ class ServerRequests:
             )
 
     async def collect_responses(self, result: JsonObject, request: PendingRequest) -> JsonObject:
-        """Return the parameters that repeat a request with the input that *result* requires.
-
-        Raises:
-            MCPError: The client refuses.
-            ServerError: The server requires something unknown.
-        """
+        """Return the parameters that repeat a request with the input that *result* requires."""
         asked = result.get("inputRequests")
         given: JsonObject = {}
         for key, one in (asked if isinstance(asked, dict) else {}).items():
@@ -380,11 +375,7 @@ class SubscriptionKeeper:
 
 
 async def _find_refused(client: Client, uris: Sequence[str]) -> frozenset[str]:
-    """Return the *uris* to which a server refuses subscriptions, by halves.
-
-    Raises:
-        MCPError: The server cannot be reached.
-    """
+    """Return the *uris* to which a server refuses subscriptions, by halves."""
     if not uris:
         return frozenset()
     try:

@@ -451,9 +451,6 @@ def read_openapi(
     """Read the operations of an OpenAPI 3.x or Swagger 2 document, JSON or YAML, as tools.
 
     The source of the tools is *source_id*, else the title, else *default_source*.
-
-    Raises:
-        SourceError: The text is malformed, of an unknown version, or has no `paths`.
     """
     document = ApiDocument(text, place)
     source = (source_id or "").strip() or normalize(document.title, default_source)

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from mcpg.ask.model import INTENTS
 from mcpg.gateway.calls import FaultCode
-from mcpg.gateway.serve import META_TOOLS
+from mcpg.gateway.serve import ASK, META_TOOLS, PLAN, READ_SKILL, SEARCH
 from mcpg.gateway.serve.schemas import INPUTS, OUTPUTS
+from mcpg.search.results import MAX_LIMIT
+from mcpg.search.scope import MOST_TOOLS
+from mcpg.sources.model import SKILL_FILE
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "meta-tools.md"
 COMMON = {"advice", "notes", "truncated"}
@@ -37,3 +42,15 @@ def test_every_fault_is_told() -> None:
     """The codes of faults stand in the reference."""
     text = PAGE.read_text("utf-8")
     assert all(f"`{code}`" in text for code in (*FaultCode, *COMMON))
+
+
+def test_the_file_of_meta_tools_agrees_with_the_program() -> None:
+    """The file repeats a few facts of the program; clients learn them only from there."""
+    inputs: Any = INPUTS
+    assert tuple(inputs) == META_TOOLS
+    assert inputs[ASK]["properties"]["intent"]["enum"] == [*INTENTS]
+    assert inputs[READ_SKILL]["properties"]["path"]["default"] == SKILL_FILE
+    for name in (SEARCH, PLAN):
+        properties = inputs[name]["properties"]
+        assert properties["contextTools"]["maxItems"] == MOST_TOOLS
+        assert properties["limit"]["maximum"] == MAX_LIMIT

@@ -32,6 +32,24 @@ async def test_lines_are_read_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     assert await lines_of(b"", monkeypatch) == []
 
 
+@pytest.mark.parametrize(
+    ("sent", "read"),
+    [
+        (r'["a\ud83d"]', r'["a\ufffd"]'),
+        (r'["\uDE00\ud83d\ude00"]', r'["\ufffd\ud83d\ude00"]'),
+        (r'["\ud83d\ude00", 1.50]', r'["\ud83d\ude00", 1.50]'),
+        (r'["a\\ud83d"]', r'["a\\ud83d"]'),
+        (r'["a\ud83d"', r'["a\ud83d"'),
+    ],
+)
+async def test_halves_of_characters_are_replaced(
+    sent: str, read: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A message with half a character gets a response; all others stay as they are."""
+    assert await lines_of(sent.encode(), monkeypatch) == [read]
+    assert await lines_of(f"{sent}\n".encode(), monkeypatch) == [read]
+
+
 async def test_a_line_without_end_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever sends a line longer than any message is not listened to any more."""
     assert await lines_of(b"ok\n" + b"x" * 500, monkeypatch) == ["ok"]
