@@ -39,10 +39,10 @@ _COMMENT = re.compile(r"(?:(?<=\s)|^)#[^\n]*", re.MULTILINE)
 class _Block(NamedTuple):
     """A key of front matter as written, with the comments and blank lines above it.
 
-    The key is "" for the lines below the last one.
+    The key is `None` for the lines below the last one.
     """
 
-    key: str
+    key: str | None
     above: str
     lines: str
     value: JsonValue
@@ -60,7 +60,7 @@ def written_lines(values: JsonObject, texts: Iterable[str]) -> str:
     left = dict(values)
     parts: list[str] = []
     for block in blocks:
-        if block.key and block.key in left and _is_same(left[block.key], block.value):
+        if block.key is not None and block.key in left and _is_same(left[block.key], block.value):
             parts += [block.above, block.lines]
             del left[block.key]
         else:
@@ -70,6 +70,12 @@ def written_lines(values: JsonObject, texts: Iterable[str]) -> str:
         comments = (f"{comment}\n" for text in texts for comment in _comments(text))
         found = "".join((*comments, canonical))
     return found if found != canonical and _says(found, values) else ""
+
+
+def has_own_lines(values: JsonObject, text: str) -> bool:
+    """Return whether front matter has each of *values* in the lines that `member` writes."""
+    lines = f"\n{text}\n"
+    return all("\n".join(("", *member(key, one), "")) in lines for key, one in values.items())
 
 
 def write_authored_lines(values: JsonObject, written: str) -> str:
@@ -123,7 +129,7 @@ def _blocks(text: str) -> Iterator[_Block]:
     values = _read(text)
     members = values if isinstance(values, dict) else {}
     if not starts or list(starts) != list(members) or len(set(starts.values())) < len(starts):
-        yield _Block("", "", text, None)
+        yield _Block(None, "", text, None)
         return
     ends = [*list(starts.values())[1:], len(lines)]
     first = next(iter(starts.values()), len(lines))
@@ -134,7 +140,7 @@ def _blocks(text: str) -> Iterator[_Block]:
             stop -= 1
         yield _Block(name, above, _join_lines(lines[start:stop]), members[name])
         above = _join_lines(lines[stop:end])
-    yield _Block("", above, "", None)
+    yield _Block(None, above, "", None)
 
 
 def _join_lines(lines: Sequence[str]) -> str:

@@ -21,7 +21,7 @@ from mcpg.documents.facts import (
     with_extras,
 )
 from mcpg.documents.front_matter import EXTRAS_KEY, one_line, split_front_matter, without_breaks
-from mcpg.documents.front_matter_edits import authored_text, written_lines
+from mcpg.documents.front_matter_edits import authored_text, has_own_lines, written_lines
 from mcpg.documents.markdown import check_page
 from mcpg.documents.model import (
     TAG_KEYS,
@@ -277,7 +277,8 @@ class _SplitDocument:
         identity: The labels of the section *Tool Identity*.
         contract: The labels of the section *Execution Contract*.
         first_line: Number of the document's line on which *markdown* begins.
-        written: The YAML of the front matter, "" if this package may have written it.
+        yaml: The YAML of the front matter.
+        is_plain: Whether this package may have written that.
     """
 
     front: JsonObject
@@ -289,7 +290,8 @@ class _SplitDocument:
     markdown: str
     first_line: int
     is_prose: bool
-    written: str
+    yaml: str
+    is_plain: bool
 
 
 def parse_document(
@@ -340,6 +342,7 @@ def parse_document(
     links = _read_links(text.front, text.lines, found)
     if RELATIONS_KEY in extras:
         links = _with_evidence(links, extras[RELATIONS_KEY], text.lines, found)
+    is_own = not text.yaml or (text.is_plain and has_own_lines(further, text.yaml))
     document = ToolDocument(
         tool=tool,
         path=source.path,
@@ -349,7 +352,7 @@ def parse_document(
         body=_body(text, tool),
         states_relations=any(key in text.front for key in GRAPH_KEYS),
         further=further,
-        written=written_lines(further, [text.written]) if text.written else "",
+        written="" if is_own else written_lines(further, [text.yaml]),
     )
     return document, (*found, *unnamed)
 
@@ -455,7 +458,8 @@ def _cut(source: SourceDocument, place: str) -> _SplitDocument:
         matter.markdown,
         matter.line,
         is_prose,
-        "" if matter.is_plain else matter.text,
+        matter.text,
+        matter.is_plain,
     )
 
 

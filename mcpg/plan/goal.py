@@ -103,20 +103,21 @@ def cut_goal(goal: str, index: Index) -> list[str]:
         if not any(one.start < mark.end() and mark.start() + 1 < one.end for one in literals):
             pieces.append(goal[start : mark.start()])
             start = mark.end()
-    parts: list[str] = []
+    parts: list[list[str]] = []
     for piece in (*pieces, goal[start:]):
         text = piece.strip(_ENDS)
         if not text:
             continue
-        is_short = (
-            bool(parts)
-            and min(_count_units(text, index), _count_units(parts[-1], index)) < _FEWEST_UNITS
-        )
-        if is_short or len(parts) == MOST_PARTS:
-            parts[-1] = f"{parts[-1]} {text}"
+        # The part before is counted last: it grows with each piece that is too short.
+        if parts and (
+            len(parts) == MOST_PARTS
+            or _count_units(text, index) < _FEWEST_UNITS
+            or _count_units(" ".join(parts[-1]), index) < _FEWEST_UNITS
+        ):
+            parts[-1].append(text)
         else:
-            parts.append(text)
-    return parts
+            parts.append([text])
+    return [" ".join(part) for part in parts]
 
 
 def _count_units(text: str, index: Index) -> int:

@@ -130,7 +130,7 @@ _BUNDLE = re.compile(
 _OBSERVED = re.compile(r'\s*\{\s*"schema"\s*:\s*"mcpg/observed/')
 _OPENAPI = re.compile(r'\s*\{\s*"(?:openapi|swagger)"\s*:')
 _OPENAPI_YAML = re.compile(r"""^["']?(?:openapi|swagger)["']?[ \t]*:""", re.MULTILINE)
-_JSON_LD = re.compile(r'\s*\[?\s*\{\s*"@(?:context|graph|id|type)"\s*:')
+_JSON_LD = re.compile(r'\s*(?:\[\s*)?\{\s*"@(?:context|graph|id|type)"\s*:')
 _RDF = re.compile(
     r"(?:\s|#[^\n]*\n)*(?:@(?:prefix|base)\s|(?i:prefix|base)\s+[\w.-]*:?\s*<"
     r"|<[A-Za-z][^<>\s]*>\s+(?:<[^<>\s]*>|a)\s|<\?xml[^>]*>(?:\s|<![^>]*>)*<rdf:RDF|<rdf:RDF)"
@@ -138,7 +138,7 @@ _RDF = re.compile(
 _MANIFEST = re.compile(
     r'\s*(?:\[|\{\s*"(?:tools"(?!\s*:\s*\{)|(?:jsonrpc|result|functions|nextCursor|name|type)"))'
 )
-_TOOLS = re.compile(r'\s*\[?\s*\{\s*"(?:tools|jsonrpc|result|functions|nextCursor)"')
+_TOOLS = re.compile(r'\s*(?:\[\s*)?\{\s*"(?:tools|jsonrpc|result|functions|nextCursor)"')
 _JSON_START = re.compile(r"\s*(?:[\[{]|(?:event|data|id):)")
 _REMEDY = (
     "use a tools/list response, an OpenAPI document, a tool document, an RDF graph or a"

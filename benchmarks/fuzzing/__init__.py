@@ -1,0 +1,1 @@
+"""What `benchmarks/fuzz.py` fuzzes, and with what."""
