@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from mcpg import __version__
 
-RULES = 1699850754
+RULES = 1014833846
 """Checksum of the modules and tables that decide the content of an index, or of a bundle.
 
 Reading them takes longer than a search, so the number is written here. `tests/index/test_rules.py`
