@@ -14,6 +14,8 @@ from typing import Any
 
 import anyio
 import uvicorn
+from mcp.server.auth.middleware.bearer_auth import AuthorizationContext
+from mcp.server.streamable_http import StreamableHTTPServerTransport
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecurityMiddleware, TransportSecuritySettings
 from starlette.applications import Starlette
@@ -212,6 +214,7 @@ class HttpOptions:
         body_bytes: Maximum size of a request.
         sessions: Maximum number of concurrent sessions.
         idle_seconds: Seconds after which an idle session ends.
+        spare_seconds: Seconds after which an idle session ends if a new one needs its place.
         header_seconds: Seconds within which the head of a request must arrive.
         read_seconds: Seconds after which a client that reads nothing loses its connection.
 
@@ -226,6 +229,7 @@ class HttpOptions:
     body_bytes: int = _BODY_BYTES
     sessions: int = 256
     idle_seconds: float = 1800.0
+    spare_seconds: float = 60.0
     header_seconds: float = 10.0
     read_seconds: float = 30.0
 
@@ -252,6 +256,35 @@ class HttpOptions:
             )
 
 
+class _SessionManager(StreamableHTTPSessionManager):
+    """Gives a new session the place of the one that was idle longest, if all are taken.
+
+    Clients that vanish leave sessions behind, which would shut others out until they end.
+    """
+
+    spare_seconds: float
+
+    def _admit_session(
+        self, requestor: AuthorizationContext | None
+    ) -> StreamableHTTPServerTransport | None:
+        if (opened := super()._admit_session(requestor)) is not None:
+            return opened
+        ends = {
+            key: one.idle_scope.deadline
+            for key, one in self._server_instances.items()
+            if one.idle_scope is not None
+        }
+        key = min(ends, key=ends.__getitem__, default="")
+        latest = anyio.current_time() + (self.session_idle_timeout or 0) - self.spare_seconds
+        if not key or ends[key] > latest:
+            return None
+        scope = self._server_instances.pop(key).idle_scope
+        self._session_owners.pop(key, None)
+        if scope is not None:
+            scope.cancel()
+        return super()._admit_session(requestor)
+
+
 async def serve_http(
     served: GatewayServer,
     http: HttpOptions,
@@ -270,12 +303,14 @@ async def serve_http(
     """
 
     def make_manager(server: GatewayServer) -> StreamableHTTPSessionManager:
-        return StreamableHTTPSessionManager(
+        manager = _SessionManager(
             server.sdk,
             max_request_body_size=http.body_bytes,
             session_idle_timeout=http.idle_seconds,
             max_sessions=http.sessions,
         )
+        manager.spare_seconds = http.spare_seconds
+        return manager
 
     servers = ViewServers(served, views or {}, make_manager)
     application = Starlette(

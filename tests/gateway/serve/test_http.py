@@ -194,6 +194,16 @@ async def test_sessions_are_counted() -> None:
         assert (await ask(address))[0] == 200
 
 
+async def test_an_abandoned_session_gives_its_place_to_a_new_one() -> None:
+    """When all places are taken, the session that was idle longest ends; its client gets a 404."""
+    async with reached(sessions=2, spare_seconds=0.0) as address:
+        first, second = [(await ask(address))[1]["mcp-session-id"] for _ in range(2)]
+        assert (await ask(address))[0] == 200
+        ping = {"jsonrpc": "2.0", "id": 2, "method": "ping"}
+        assert (await ask(address, body=ping, mcp_session_id=first))[0] == 404
+        assert (await ask(address, body=ping, mcp_session_id=second))[0] == 200
+
+
 async def test_requests_at_once_are_counted() -> None:
     """One request more than there may be at once is told to come later."""
     line = Line()
