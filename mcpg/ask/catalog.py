@@ -95,7 +95,8 @@ class _Facts:
         summary = " ".join((summary, *self._describe_conditions()))
         hidden = len(self._meet(self._left_out)) if not self._question.about else 0
         if hidden:
-            summary = f"{summary}; {hidden:,} more {'is' if hidden == 1 else 'are'} disabled"
+            disabled = format_count(hidden, "disabled tool is", "disabled tools are")
+            summary = f"{summary}; {disabled} left out"
         return CatalogAnswers(answers, summary, tuple(self._describe_unknown()))
 
     def _select(self, search: Search) -> dict[int, _Fact]:

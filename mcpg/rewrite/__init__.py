@@ -350,7 +350,8 @@ class Rewrite:
         if self.status == RewriteStatus.REFUSED:
             message = f"the rewritten query is not used: {self.reason}"
             return (warning(Code.QUERY_NORMALIZATION_REFUSED, message),)
-        message = "the query was not rewritten: no language model is configured"
+        remedy = "set MCPG_LLM_MODEL and MCPG_LLM_URL"
+        message = f"the query was not rewritten: no language model is configured ({remedy})"
         is_missing = self.status == RewriteStatus.MISSING
         return (info(Code.QUERY_NORMALIZER_MISSING, message),) if is_missing else ()
 

@@ -33,7 +33,10 @@ SURE = 0.9
 SIGNIFICANT = 1.645
 """Standard errors by which both answers must agree more than by chance (5 %, one-sided)."""
 
-MISSING = info(Code.RERANKER_MISSING, "not reranked: no reranker is set up")
+MISSING = info(
+    Code.RERANKER_MISSING,
+    "not reranked: no language model is configured (set MCPG_LLM_MODEL and MCPG_LLM_URL)",
+)
 """The diagnostic of a search that requests a missing reranker."""
 
 _DECOY = RerankCandidate("", "no_operation", "", "Does nothing and returns nothing.", ())

@@ -388,7 +388,7 @@ def _tabulate_rivals(rivals: Sequence[Json]) -> Table:
             CodeSpan(one["query"]) for one in rival["words"] if one["other"] and not one["own"]
         ]
         reasons: list[Inline] = [" ".join(group) for group in _rank_advantages(gaps)[:3]]
-        reasons += [("only it has ", join_inlines([*alone]))] if alone else []
+        reasons += [("only it matches ", join_inlines([*alone]))] if alone else []
         name = Styled(CodeSpan(rival["toolId"]), "cyan")
         because = join_inlines(reasons) or "the smaller id"
         rows.append((str(rival["rank"]), Score(rival["score"]), name, because))

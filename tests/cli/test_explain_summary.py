@@ -95,7 +95,7 @@ class TestSummary:
         """`--tool` has the rank, what is above and why, and the change, in words."""
         told = run("explain", "label", "--tool", "invoice_search").out
         assert "rank          none among" in told
-        assert "only it has label" in told
+        assert "only it matches label" in told
         assert "change  add the " in told
         assert not NUMBER.search(told)
 

@@ -233,7 +233,7 @@ def _make_blocks(card: ToolDetails) -> Iterator[Block]:
     stated = f"{words.text} ({words.kept} of {words.total:,} words)"
     if words.kept == words.total:
         stated = ", ".join(claimed_texts(claims))
-    hints = {"behaviour": [*_describe_behaviour(tool.hints)], "aliases": tool.hints.aliases}
+    hints = {"behavior": [*_describe_behavior(tool.hints)], "aliases": tool.hints.aliases}
     hints |= {"keywords": tool.hints.keywords, "categories": tool.hints.categories}
     hints |= {"tags": tool.hints.tags, "data sources": tool.hints.data_sources}
     facts = {
@@ -260,7 +260,7 @@ def _make_blocks(card: ToolDetails) -> Iterator[Block]:
     yield _draw_neighbours("Next steps", card, EdgeKind.NEXT_STEP)
 
 
-def _describe_behaviour(hints: Hints) -> Iterator[str]:
+def _describe_behavior(hints: Hints) -> Iterator[str]:
     stated = {
         ("read-only", "writes"): hints.read_only,
         ("idempotent", "not idempotent"): hints.idempotent,

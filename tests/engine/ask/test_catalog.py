@@ -209,7 +209,9 @@ def test_filters_hold(catalog: Engine) -> None:
     assert answer.decision.evidence == ("3 tools",)
     assert names(catalog.ask("which servers are there", read_only=True)) == {"weather"}
     answer = catalog.ask("tools of obsidian")
-    assert answer.decision.evidence == ("3 of 10 tools of source 'obsidian'; 1 more is disabled",)
+    left_out = "1 disabled tool is left out"
+    assert answer.decision.evidence == (f"3 of 10 tools of source 'obsidian'; {left_out}",)
+    assert catalog.ask("which servers are there").decision.evidence == (f"3 sources; {left_out}",)
     assert "vault_purge" in names(catalog.ask("tools of obsidian", include_disabled=True))
 
 
