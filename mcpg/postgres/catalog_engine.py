@@ -6,11 +6,12 @@ search does, reads these, and ranks them by the searcher of every other engine.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import islice
+from itertools import accumulate, islice
 from pathlib import Path
 from threading import Lock
 from time import monotonic
@@ -30,6 +31,7 @@ from mcpg.postgres.connection import Database
 from mcpg.search.features import named_exactly
 from mcpg.search.guards import SOURCE_RESET_SECONDS, CircuitBreaker
 from mcpg.search.query import Analysis, analyse
+from mcpg.search.rerank import DEPTH
 from mcpg.search.results import (
     DEFAULT_LIMIT,
     EngineServices,
@@ -57,6 +59,8 @@ _FURTHER = 20
 _MOST_NAMED = 64
 _MOST_ROUNDS = 8
 _MOST_WITHOUT_DATABASE = 128
+_LISTS = ("context_tools", "sources", "categories")
+_BY_SERVICES = frozenset({"rerank", "rewrite", "normalize"})
 _CACHED = "catalog-{}.idx"
 
 
@@ -74,6 +78,7 @@ class Snapshot:
         self.catalog = catalog
         self.vocabulary = vocabulary
         self.disabled = catalog.list_disabled()
+        self.ends = [*accumulate(catalog.sizes)]
         self._kept: OrderedDict[int, _Kept] = OrderedDict()
         self._lock = Lock()
 
@@ -83,7 +88,7 @@ class Snapshot:
         with self._lock:
             known = {number: self._kept[number] for number in wanted if number in self._kept}
         missing = [number for number in wanted if number not in known]
-        rows = [_rename(row, self.vocabulary) for row in self.catalog.read_tools(missing)]
+        rows = [_rename(row, self) for row in self.catalog.read_tools(missing)]
         words = analyse_documents((row.document for row in rows), NO_BUILD_CACHE)
         for row, counted in zip(rows, words, strict=True):
             tool = PartialTool(row.number, row.document, counted, row.meaning)
@@ -101,15 +106,28 @@ class Snapshot:
             return list(islice(reversed(self._kept.values()), _MOST_WITHOUT_DATABASE))
 
 
-def _rename(row: CatalogRow, vocabulary: Vocabulary) -> CatalogRow:
-    """Return a tool whose id is distinct, with the source if several parts have its id."""
-    document = row.document
-    tool = document.tool
-    if tool.id not in vocabulary.doubled:
+def _rename(row: CatalogRow, snapshot: Snapshot) -> CatalogRow:
+    """Return a tool whose id is distinct, with the source if several parts have its id.
+
+    If they also have it of the same source, the place of the part follows that.
+    """
+    doubled, document = snapshot.vocabulary.doubled, row.document
+    if not doubled:
         return row
-    named = replace(tool, id=f"{tool.source_id}::{tool.id}")
+    tool = document.tool
+    if tool.id in doubled:
+        named = f"{tool.source_id}::{tool.id}"
+        if named in doubled:
+            place = bisect_right(snapshot.ends, row.number) + 1
+            named = f"{tool.source_id}.{place}::{tool.id}"
+        tool = replace(tool, id=named)
+    # Tools of different parts may have the same URI, and links lead to tools by theirs.
+    links = tuple(
+        link if number < 0 else replace(link, target=f"{link.target}#{number}")
+        for link, number in zip(document.links, row.links, strict=True)
+    )
     uri = f"{document.uri}#{row.number}"
-    return row._replace(document=replace(document, tool=named, uri=uri))
+    return row._replace(document=replace(document, tool=tool, uri=uri, links=links))
 
 
 class PublishedEngine(Engine):
@@ -148,21 +166,17 @@ class PublishedEngine(Engine):
             UsageError: As there; or the query is empty.
             PostgresError: The database cannot be reached, and no tool was read before.
         """
-        found = self._prepare(query, options)
+        options = _list_texts(options)
+        found = self._add_links(self._prepare(query, options), query, options)
         result = found.engine.search(query, **options)
-        wider = self._add_links(found, result)
-        if wider.engine is not found.engine:
-            result = wider.engine.search(query, **options)
-        found = wider
         return result._replace(diagnostics=(*found.noticed, *result.diagnostics))
 
     def explain(self, query: str | None, **options: Any) -> Explanation:
         """Search as `search` does, and explain every part of the answer, except one tool's rank."""
         if options.get("tool") is not None:
             self._refuse("the rank of one tool")
-        found = self._prepare(query, options)
-        options = {name: one for name, one in options.items() if name != "tool"}
-        found = self._add_links(found, found.engine.search(query, **options))
+        options = _list_texts({name: one for name, one in options.items() if name != "tool"})
+        found = self._add_links(self._prepare(query, options), query, options)
         explanation = found.engine.explain(query, **options)
         result = explanation.result
         diagnostics = (*found.noticed, *result.diagnostics)
@@ -250,16 +264,13 @@ class PublishedEngine(Engine):
         return self._prepare_without(failure)
 
     def _read_request(self, query: str | None, options: Mapping[str, Any]) -> SearchRequest:
-        names = ("strategy", "include_disabled", "lexicon", "read_only")
+        names = ("strategy", "include_disabled", "lexicon", "read_only", *_LISTS)
         given = {name: options[name] for name in names if name in options}
         limit = options.get("limit")
         asked = SearchRequest(
             "",
             "",
             self.limit if limit is None else limit,
-            context_tools=check_texts("context_tools", options.get("context_tools", ())),
-            sources=check_texts("sources", options.get("sources", ())),
-            categories=check_texts("categories", options.get("categories", ())),
             **given,
         )
         request, _ = check_request(query, options.get("context"), asked)
@@ -271,7 +282,7 @@ class PublishedEngine(Engine):
         lookup = LookupIndex(snapshot.vocabulary)
         try:
             return self._make_engine(snapshot, lookup, _choose(snapshot, request, lookup))
-        except (StaleIndexError, ValueError) as fault:
+        except (StaleIndexError, LookupError, ValueError) as fault:
             raise snapshot.catalog.report_damage(str(fault)) from fault
 
     def _prepare_without(self, failure: PostgresError) -> _Prepared:
@@ -298,10 +309,21 @@ class PublishedEngine(Engine):
         engine = Engine(index, services=self.services, limit=self.limit)
         return _Prepared(engine, index, snapshot, lookup, read, noticed)
 
-    def _add_links(self, found: _Prepared, result: SearchResult) -> _Prepared:
-        """Return an engine that also has the tools that links of the matches lead to."""
+    def _add_links(
+        self, found: _Prepared, query: str | None, options: Mapping[str, Any]
+    ) -> _Prepared:
+        """Return an engine that also has the tools that links of the matches lead to.
+
+        Services of the caller are only asked in the search after this one.
+        """
+        if found.noticed:
+            return found
+        plain = {name: one for name, one in options.items() if name not in _BY_SERVICES}
+        if options.get("rerank"):  # any of them may come first
+            plain["limit"] = max(plain.get("limit") or self.limit, DEPTH)
+        result = Engine(found.index, limit=self.limit).search(query, **plain)
         missing = _list_links(found, result.matches)
-        if found.noticed or not missing:
+        if not missing:
             return found
         try:
             read = found.snapshot.read(missing)
@@ -322,6 +344,12 @@ class _Prepared(NamedTuple):
     noticed: tuple[Diagnostic, ...]
 
 
+def _list_texts(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return *options* whose lists can be read more than once."""
+    lists = {name: check_texts(name, options[name]) for name in _LISTS if name in options}
+    return {**options, **lists}
+
+
 def _check_vocabulary(data: Buffer) -> Vocabulary:
     vocabulary = Vocabulary(data)
     vocabulary.verify()
@@ -335,7 +363,7 @@ def _choose(snapshot: Snapshot, request: SearchRequest, lookup: LookupIndex) -> 
 
     Raises:
         PostgresError: The database failed.
-        StaleIndexError, ValueError: Postings in it are damaged.
+        StaleIndexError, LookupError, ValueError: Postings in it are damaged.
     """
     catalog = snapshot.catalog
     analysis = _analyse(request, lookup, catalog)
@@ -350,8 +378,8 @@ def _choose(snapshot: Snapshot, request: SearchRequest, lookup: LookupIndex) -> 
     numbers = retrieve_for_each(widened, lookup, excluded=excluded, size=size, among=passing)
     named = sorted(named_exactly(analysis, lookup))[:_MOST_NAMED]
     pinned = [one for key in _name_keys(request) for one in lookup.exact(key)][:_MOST_NAMED]
-    # Without any tool, a search would not say that nothing matches.
-    some = () if numbers or named else islice(range(1) if passing is None else passing, 1)
+    # Without any tool that passes, a search would not say that nothing matches.
+    some = () if numbers else islice(range(len(lookup)) if passing is None else passing, 1)
     return snapshot.read((*numbers, *named, *pinned, *some))
 
 
@@ -393,8 +421,8 @@ def _look_up(analysis: Analysis, lookup: LookupIndex, catalog: PublishedCatalog)
         text = lookup.term(term)
         if (left >= 0 or not wanted) and text not in lookup.answers:
             wanted.append(text)
-    if wanted:
-        lookup.learn_terms(catalog.find_terms(wanted))
+    # Also without any, for this notices that the catalog is gone.
+    lookup.learn_terms(catalog.find_terms(wanted))
 
 
 def _list_links(found: _Prepared, matches: Sequence[Match]) -> list[int]:
