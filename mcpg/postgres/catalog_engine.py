@@ -34,6 +34,7 @@ from mcpg.search.query import Analysis, analyse
 from mcpg.search.rerank import DEPTH
 from mcpg.search.results import (
     DEFAULT_LIMIT,
+    NONE,
     EngineServices,
     Match,
     SearchRequest,
@@ -61,6 +62,7 @@ _MOST_ROUNDS = 8
 _MOST_WITHOUT_DATABASE = 128
 _LISTS = ("context_tools", "sources", "categories")
 _BY_SERVICES = frozenset({"rerank", "rewrite", "normalize"})
+_MOST_CACHED = 4
 _CACHED = "catalog-{}.idx"
 
 
@@ -149,6 +151,8 @@ class PublishedEngine(Engine):
     ) -> None:
         """Open the catalog; *cache_dir* is a folder that keeps its vocabulary between processes.
 
+        Of the *services*, the observer and the reranker serve. Others need an index of all tools.
+
         Raises:
             PostgresError: There is no catalog, it was published by another version of mcpg, or the
                 database cannot be reached.
@@ -157,6 +161,8 @@ class PublishedEngine(Engine):
         self._cache_dir = cache_dir
         self._breaker: CircuitBreaker[PostgresError] = CircuitBreaker(clock, SOURCE_RESET_SECONDS)
         self._snapshot = self._open_newest()
+        if services is not None:
+            services = NONE._replace(observer=services.observer, reranker=services.reranker)
         super().__init__(self._snapshot.vocabulary, services=services, limit=limit)
 
     def search(self, query: str | None, **options: Any) -> SearchResult:
@@ -168,7 +174,7 @@ class PublishedEngine(Engine):
         """
         options = _list_texts(options)
         found = self._add_links(self._prepare(query, options), query, options)
-        result = found.engine.search(query, **options)
+        result = found.result or found.engine.search(query, **options)
         return result._replace(diagnostics=(*found.noticed, *result.diagnostics))
 
     def explain(self, query: str | None, **options: Any) -> Explanation:
@@ -237,8 +243,9 @@ class PublishedEngine(Engine):
         data = catalog.read_vocabulary()
         vocabulary = _check_vocabulary(data)
         if path:
-            with suppress(OutputError):
+            with suppress(OutputError, OSError):
                 atomic_write(str(path), data)
+                _drop_vocabularies(path.parent)
         return vocabulary
 
     def _prepare(self, query: str | None, options: Mapping[str, Any]) -> _Prepared:
@@ -314,17 +321,19 @@ class PublishedEngine(Engine):
     ) -> _Prepared:
         """Return an engine that also has the tools that links of the matches lead to.
 
-        Services of the caller are only asked in the search after this one.
+        Services of the caller are only asked in the search after this one, if they have a part.
         """
         if found.noticed:
             return found
         plain = {name: one for name, one in options.items() if name not in _BY_SERVICES}
         if options.get("rerank"):  # any of them may come first
             plain["limit"] = max(plain.get("limit") or self.limit, DEPTH)
-        result = Engine(found.index, limit=self.limit).search(query, **plain)
+        is_whole = self.services in (None, NONE) and len(plain) == len(options)
+        engine = found.engine if is_whole else Engine(found.index, limit=self.limit)
+        result = engine.search(query, **plain)
         missing = _list_links(found, result.matches)
         if not missing:
-            return found
+            return found._replace(result=result) if is_whole else found
         try:
             read = found.snapshot.read(missing)
         except PostgresError as fault:
@@ -334,7 +343,7 @@ class PublishedEngine(Engine):
 
 
 class _Prepared(NamedTuple):
-    """The engine for one query, and what it was made of."""
+    """The engine for one query, what it was made of, and its result if it was asked."""
 
     engine: Engine
     index: CandidateIndex  # type: ignore[assignment]  # no one looks an item up by `tuple.index`
@@ -342,6 +351,14 @@ class _Prepared(NamedTuple):
     lookup: LookupIndex
     read: Sequence[_Kept]
     noticed: tuple[Diagnostic, ...]
+    result: SearchResult | None = None
+
+
+def _drop_vocabularies(folder: Path) -> None:
+    """Drop all vocabularies in *folder* but the newest: each publication has another."""
+    found = sorted(folder.glob(_CACHED.format("*")), key=lambda path: path.stat().st_mtime)
+    for path in found[:-_MOST_CACHED]:
+        path.unlink(missing_ok=True)
 
 
 def _list_texts(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from threading import Timer
 from time import monotonic
 from typing import TYPE_CHECKING, Any
+from unittest.mock import Mock
 
 import pgserver
 import pytest
@@ -19,6 +20,7 @@ import mcpg
 from mcpg.bundle import assemble, build_bundle, write_bundle
 from mcpg.errors import UsageError
 from mcpg.postgres import Database, PostgresError, PublishedEngine, publish_catalog
+from mcpg.search.caches import MemoryCache
 from mcpg.sources import read_sources
 
 if TYPE_CHECKING:
@@ -245,6 +247,15 @@ def test_services_are_asked_once(database: Database, parts: tuple[Path, Path]) -
         assert counts[:2] == counts[2:] != [[], []]
 
 
+def test_results_are_not_cached(database: Database, parts: tuple[Path, Path]) -> None:
+    """The key of a cache is of an index of all tools, and the vocabulary is none."""
+    publish(database, *parts)
+    cache = Mock(spec=MemoryCache)
+    services = mcpg.EngineServices(cache=cache)
+    assert PublishedEngine(database, services=services).search("refund a payment").matches
+    assert not cache.method_calls
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows freezes no process")
 def test_a_frozen_connection_is_cut(database: Database, parts: tuple[Path, Path]) -> None:
     """A server process that answers nothing is given up after the time of one statement."""
@@ -410,6 +421,20 @@ def test_the_vocabulary_is_cached(
     kept.write_bytes(kept.read_bytes()[:-4] + b"abcd")
     with pytest.raises(PostgresError, match="cannot be used"):
         PublishedEngine(database, cache_dir=str(tmp_path))
+
+
+def test_old_vocabularies_leave_the_cache(
+    database: Database, parts: tuple[Path, Path], tmp_path: Path
+) -> None:
+    """Publications do not fill the cache folder."""
+    cache = tmp_path / "cache"
+    for number in range(6):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        network = make_bundle(folder, "network", NETWORK[: number + 1])
+        publish(database, parts[0], network, keep=0)
+        PublishedEngine(database, cache_dir=str(cache))
+    assert len([*cache.iterdir()]) == 4
 
 
 def test_other_questions_need_a_bundle(database: Database, parts: tuple[Path, Path]) -> None:
