@@ -136,7 +136,7 @@ def test_hostile_questions_are_answered(engine: Engine, question: str) -> None:
 @pytest.mark.parametrize("question", ["", "  \n", None])
 def test_no_question_is_refused(engine: Engine, question: str | None) -> None:
     """Without a question there is nothing to answer."""
-    with pytest.raises(UsageError, match="no question"):
+    with pytest.raises(UsageError, match="the question is empty"):
         engine.ask(question)
 
 
