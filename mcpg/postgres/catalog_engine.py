@@ -62,6 +62,7 @@ _MOST_ROUNDS = 8
 _MOST_WITHOUT_DATABASE = 128
 _LISTS = ("context_tools", "sources", "categories")
 _BY_SERVICES = frozenset({"rerank", "rewrite", "normalize"})
+_MOST_MOVES = 3
 _MOST_CACHED = 4
 _CACHED = "catalog-{}.idx"
 
@@ -257,18 +258,26 @@ class PublishedEngine(Engine):
         failure = self._breaker.reason
         if failure is None:
             try:
-                return self._prepare_from(self._snapshot, request)
+                return self._prepare_from_newest(request)
             except PostgresError as fault:
+                self._breaker.open(fault)
                 failure = fault
-            try:
-                newest = PublishedCatalog.newest(self._database)
-                if newest.number != self._snapshot.catalog.number:
-                    self._snapshot = self._open_newest()
-                    return self._prepare_from(self._snapshot, request)
-            except PostgresError as fault:
-                failure = fault
-            self._breaker.open(failure)
         return self._prepare_without(failure)
+
+    def _prepare_from_newest(self, request: SearchRequest, left: int = _MOST_MOVES) -> _Prepared:
+        """Return an engine of the catalog; it moves to the newest if its own is gone.
+
+        That may be replaced at once, so it moves up to *left* times.
+        """
+        snapshot = self._snapshot
+        try:
+            return self._prepare_from(snapshot, request)
+        except PostgresError:
+            newest = PublishedCatalog.newest(self._database)
+            if not left or newest.number == snapshot.catalog.number:
+                raise
+            self._snapshot = self._open_newest()
+        return self._prepare_from_newest(request, left - 1)
 
     def _read_request(self, query: str | None, options: Mapping[str, Any]) -> SearchRequest:
         names = ("strategy", "include_disabled", "lexicon", "read_only", *_LISTS)
