@@ -119,7 +119,7 @@ def answer_search(
     output.diagnostics(result.diagnostics)
     output.text(shown)
     if not result.matches:
-        output.note(nothing_found(question) if len(engine.index) else NO_TOOL)
+        output.note(nothing_found(question) if engine.index.population else NO_TOOL)
     return exit_code(result)
 
 

@@ -298,7 +298,8 @@ def read_config(path: str, above: tuple[str, ...]) -> ConfigFile | None:
     sources, views = table.pop(SOURCES, None), table.pop(VIEWS, None)
     file = replace(file, renamed=replace_settings(table, path))
     values, folder = _check_values(table, file), Path(path).parent
-    values |= {name: str(folder / values[name]) for name in _PATHS & values.keys()}
+    paths = {name: values[name] for name in _PATHS & values.keys() if values[name] != PUBLISHED}
+    values |= {name: str(folder / path) for name, path in paths.items()}
     return replace(file, values=values, sources=sources, views=views)
 
 

@@ -110,7 +110,7 @@ class Engine:
         self._lock = RLock()
 
     def __repr__(self) -> str:
-        return f"<Engine: {format_count(len(self.index), 'tool')}>"
+        return f"<Engine: {format_count(self.index.population, 'tool')}>"
 
     @property
     def index(self) -> Index:

@@ -6,11 +6,12 @@ search does, reads these, and ranks them by the searcher of every other engine.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import islice
+from itertools import accumulate, islice
 from pathlib import Path
 from threading import Lock
 from time import monotonic
@@ -30,8 +31,10 @@ from mcpg.postgres.connection import Database
 from mcpg.search.features import named_exactly
 from mcpg.search.guards import SOURCE_RESET_SECONDS, CircuitBreaker
 from mcpg.search.query import Analysis, analyse
+from mcpg.search.rerank import DEPTH
 from mcpg.search.results import (
     DEFAULT_LIMIT,
+    NONE,
     EngineServices,
     Match,
     SearchRequest,
@@ -57,6 +60,10 @@ _FURTHER = 20
 _MOST_NAMED = 64
 _MOST_ROUNDS = 8
 _MOST_WITHOUT_DATABASE = 128
+_LISTS = ("context_tools", "sources", "categories")
+_BY_SERVICES = frozenset({"rerank", "rewrite", "normalize"})
+_MOST_MOVES = 3
+_MOST_CACHED = 4
 _CACHED = "catalog-{}.idx"
 
 
@@ -74,6 +81,7 @@ class Snapshot:
         self.catalog = catalog
         self.vocabulary = vocabulary
         self.disabled = catalog.list_disabled()
+        self.ends = [*accumulate(catalog.sizes)]
         self._kept: OrderedDict[int, _Kept] = OrderedDict()
         self._lock = Lock()
 
@@ -83,7 +91,7 @@ class Snapshot:
         with self._lock:
             known = {number: self._kept[number] for number in wanted if number in self._kept}
         missing = [number for number in wanted if number not in known]
-        rows = [_rename(row, self.vocabulary) for row in self.catalog.read_tools(missing)]
+        rows = [_rename(row, self) for row in self.catalog.read_tools(missing)]
         words = analyse_documents((row.document for row in rows), NO_BUILD_CACHE)
         for row, counted in zip(rows, words, strict=True):
             tool = PartialTool(row.number, row.document, counted, row.meaning)
@@ -101,15 +109,28 @@ class Snapshot:
             return list(islice(reversed(self._kept.values()), _MOST_WITHOUT_DATABASE))
 
 
-def _rename(row: CatalogRow, vocabulary: Vocabulary) -> CatalogRow:
-    """Return a tool whose id is distinct, with the source if several parts have its id."""
-    document = row.document
-    tool = document.tool
-    if tool.id not in vocabulary.doubled:
+def _rename(row: CatalogRow, snapshot: Snapshot) -> CatalogRow:
+    """Return a tool whose id is distinct, with the source if several parts have its id.
+
+    If they also have it of the same source, the place of the part follows that.
+    """
+    doubled, document = snapshot.vocabulary.doubled, row.document
+    if not doubled:
         return row
-    named = replace(tool, id=f"{tool.source_id}::{tool.id}")
+    tool = document.tool
+    if tool.id in doubled:
+        named = f"{tool.source_id}::{tool.id}"
+        if named in doubled:
+            place = bisect_right(snapshot.ends, row.number) + 1
+            named = f"{tool.source_id}.{place}::{tool.id}"
+        tool = replace(tool, id=named)
+    # Tools of different parts may have the same URI, and links lead to tools by theirs.
+    links = tuple(
+        link if number < 0 else replace(link, target=f"{link.target}#{number}")
+        for link, number in zip(document.links, row.links, strict=True)
+    )
     uri = f"{document.uri}#{row.number}"
-    return row._replace(document=replace(document, tool=named, uri=uri))
+    return row._replace(document=replace(document, tool=tool, uri=uri, links=links))
 
 
 class PublishedEngine(Engine):
@@ -131,6 +152,8 @@ class PublishedEngine(Engine):
     ) -> None:
         """Open the catalog; *cache_dir* is a folder that keeps its vocabulary between processes.
 
+        Of the *services*, the observer and the reranker serve. Others need an index of all tools.
+
         Raises:
             PostgresError: There is no catalog, it was published by another version of mcpg, or the
                 database cannot be reached.
@@ -139,6 +162,8 @@ class PublishedEngine(Engine):
         self._cache_dir = cache_dir
         self._breaker: CircuitBreaker[PostgresError] = CircuitBreaker(clock, SOURCE_RESET_SECONDS)
         self._snapshot = self._open_newest()
+        if services is not None:
+            services = NONE._replace(observer=services.observer, reranker=services.reranker)
         super().__init__(self._snapshot.vocabulary, services=services, limit=limit)
 
     def search(self, query: str | None, **options: Any) -> SearchResult:
@@ -148,21 +173,17 @@ class PublishedEngine(Engine):
             UsageError: As there; or the query is empty.
             PostgresError: The database cannot be reached, and no tool was read before.
         """
-        found = self._prepare(query, options)
-        result = found.engine.search(query, **options)
-        wider = self._add_links(found, result)
-        if wider.engine is not found.engine:
-            result = wider.engine.search(query, **options)
-        found = wider
+        options = _list_texts(options)
+        found = self._add_links(self._prepare(query, options), query, options)
+        result = found.result or found.engine.search(query, **options)
         return result._replace(diagnostics=(*found.noticed, *result.diagnostics))
 
     def explain(self, query: str | None, **options: Any) -> Explanation:
         """Search as `search` does, and explain every part of the answer, except one tool's rank."""
         if options.get("tool") is not None:
             self._refuse("the rank of one tool")
-        found = self._prepare(query, options)
-        options = {name: one for name, one in options.items() if name != "tool"}
-        found = self._add_links(found, found.engine.search(query, **options))
+        options = _list_texts({name: one for name, one in options.items() if name != "tool"})
+        found = self._add_links(self._prepare(query, options), query, options)
         explanation = found.engine.explain(query, **options)
         result = explanation.result
         diagnostics = (*found.noticed, *result.diagnostics)
@@ -223,8 +244,9 @@ class PublishedEngine(Engine):
         data = catalog.read_vocabulary()
         vocabulary = _check_vocabulary(data)
         if path:
-            with suppress(OutputError):
+            with suppress(OutputError, OSError):
                 atomic_write(str(path), data)
+                _drop_vocabularies(path.parent)
         return vocabulary
 
     def _prepare(self, query: str | None, options: Mapping[str, Any]) -> _Prepared:
@@ -236,30 +258,35 @@ class PublishedEngine(Engine):
         failure = self._breaker.reason
         if failure is None:
             try:
-                return self._prepare_from(self._snapshot, request)
+                return self._prepare_from_newest(request)
             except PostgresError as fault:
+                self._breaker.open(fault)
                 failure = fault
-            try:
-                newest = PublishedCatalog.newest(self._database)
-                if newest.number != self._snapshot.catalog.number:
-                    self._snapshot = self._open_newest()
-                    return self._prepare_from(self._snapshot, request)
-            except PostgresError as fault:
-                failure = fault
-            self._breaker.open(failure)
         return self._prepare_without(failure)
 
+    def _prepare_from_newest(self, request: SearchRequest, left: int = _MOST_MOVES) -> _Prepared:
+        """Return an engine of the catalog; it moves to the newest if its own is gone.
+
+        That may be replaced at once, so it moves up to *left* times.
+        """
+        snapshot = self._snapshot
+        try:
+            return self._prepare_from(snapshot, request)
+        except PostgresError:
+            newest = PublishedCatalog.newest(self._database)
+            if not left or newest.number == snapshot.catalog.number:
+                raise
+            self._snapshot = self._open_newest()
+        return self._prepare_from_newest(request, left - 1)
+
     def _read_request(self, query: str | None, options: Mapping[str, Any]) -> SearchRequest:
-        names = ("strategy", "include_disabled", "lexicon", "read_only")
+        names = ("strategy", "include_disabled", "lexicon", "read_only", *_LISTS)
         given = {name: options[name] for name in names if name in options}
         limit = options.get("limit")
         asked = SearchRequest(
             "",
             "",
             self.limit if limit is None else limit,
-            context_tools=check_texts("context_tools", options.get("context_tools", ())),
-            sources=check_texts("sources", options.get("sources", ())),
-            categories=check_texts("categories", options.get("categories", ())),
             **given,
         )
         request, _ = check_request(query, options.get("context"), asked)
@@ -271,7 +298,7 @@ class PublishedEngine(Engine):
         lookup = LookupIndex(snapshot.vocabulary)
         try:
             return self._make_engine(snapshot, lookup, _choose(snapshot, request, lookup))
-        except (StaleIndexError, ValueError) as fault:
+        except (StaleIndexError, LookupError, ValueError) as fault:
             raise snapshot.catalog.report_damage(str(fault)) from fault
 
     def _prepare_without(self, failure: PostgresError) -> _Prepared:
@@ -298,11 +325,24 @@ class PublishedEngine(Engine):
         engine = Engine(index, services=self.services, limit=self.limit)
         return _Prepared(engine, index, snapshot, lookup, read, noticed)
 
-    def _add_links(self, found: _Prepared, result: SearchResult) -> _Prepared:
-        """Return an engine that also has the tools that links of the matches lead to."""
-        missing = _list_links(found, result.matches)
-        if found.noticed or not missing:
+    def _add_links(
+        self, found: _Prepared, query: str | None, options: Mapping[str, Any]
+    ) -> _Prepared:
+        """Return an engine that also has the tools that links of the matches lead to.
+
+        Services of the caller are only asked in the search after this one, if they have a part.
+        """
+        if found.noticed:
             return found
+        plain = {name: one for name, one in options.items() if name not in _BY_SERVICES}
+        if options.get("rerank"):  # any of them may come first
+            plain["limit"] = max(plain.get("limit") or self.limit, DEPTH)
+        is_whole = self.services in (None, NONE) and len(plain) == len(options)
+        engine = found.engine if is_whole else Engine(found.index, limit=self.limit)
+        result = engine.search(query, **plain)
+        missing = _list_links(found, result.matches)
+        if not missing:
+            return found._replace(result=result) if is_whole else found
         try:
             read = found.snapshot.read(missing)
         except PostgresError as fault:
@@ -312,7 +352,7 @@ class PublishedEngine(Engine):
 
 
 class _Prepared(NamedTuple):
-    """The engine for one query, and what it was made of."""
+    """The engine for one query, what it was made of, and its result if it was asked."""
 
     engine: Engine
     index: CandidateIndex  # type: ignore[assignment]  # no one looks an item up by `tuple.index`
@@ -320,6 +360,20 @@ class _Prepared(NamedTuple):
     lookup: LookupIndex
     read: Sequence[_Kept]
     noticed: tuple[Diagnostic, ...]
+    result: SearchResult | None = None
+
+
+def _drop_vocabularies(folder: Path) -> None:
+    """Drop all vocabularies in *folder* but the newest: each publication has another."""
+    found = sorted(folder.glob(_CACHED.format("*")), key=lambda path: path.stat().st_mtime)
+    for path in found[:-_MOST_CACHED]:
+        path.unlink(missing_ok=True)
+
+
+def _list_texts(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return *options* whose lists can be read more than once."""
+    lists = {name: check_texts(name, options[name]) for name in _LISTS if name in options}
+    return {**options, **lists}
 
 
 def _check_vocabulary(data: Buffer) -> Vocabulary:
@@ -335,7 +389,7 @@ def _choose(snapshot: Snapshot, request: SearchRequest, lookup: LookupIndex) -> 
 
     Raises:
         PostgresError: The database failed.
-        StaleIndexError, ValueError: Postings in it are damaged.
+        StaleIndexError, LookupError, ValueError: Postings in it are damaged.
     """
     catalog = snapshot.catalog
     analysis = _analyse(request, lookup, catalog)
@@ -350,8 +404,8 @@ def _choose(snapshot: Snapshot, request: SearchRequest, lookup: LookupIndex) -> 
     numbers = retrieve_for_each(widened, lookup, excluded=excluded, size=size, among=passing)
     named = sorted(named_exactly(analysis, lookup))[:_MOST_NAMED]
     pinned = [one for key in _name_keys(request) for one in lookup.exact(key)][:_MOST_NAMED]
-    # Without any tool, a search would not say that nothing matches.
-    some = () if numbers or named else islice(range(1) if passing is None else passing, 1)
+    # Without any tool that passes, a search would not say that nothing matches.
+    some = () if numbers else islice(range(len(lookup)) if passing is None else passing, 1)
     return snapshot.read((*numbers, *named, *pinned, *some))
 
 
@@ -393,8 +447,8 @@ def _look_up(analysis: Analysis, lookup: LookupIndex, catalog: PublishedCatalog)
         text = lookup.term(term)
         if (left >= 0 or not wanted) and text not in lookup.answers:
             wanted.append(text)
-    if wanted:
-        lookup.learn_terms(catalog.find_terms(wanted))
+    # Also without any, for this notices that the catalog is gone.
+    lookup.learn_terms(catalog.find_terms(wanted))
 
 
 def _list_links(found: _Prepared, matches: Sequence[Match]) -> list[int]:

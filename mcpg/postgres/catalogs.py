@@ -65,10 +65,13 @@ def publish_catalog(database: Database, indexes: Sequence[Index], keep: int = 1)
     interrupted, parts that were written are not written again.
 
     Raises:
-        UsageError: An index is not of one bundle, two are of the same, or they rank by different
-            models.
+        UsageError: There is no index, one is not of one bundle, two are of the same, they rank by
+            different models, or *keep* is below 0.
         PostgresError: The database cannot be reached, or refuses.
     """
+    if not indexes or keep < 0:
+        what = "there is no bundle to publish" if not indexes else f"keep is {keep}, below 0"
+        raise UsageError(what)
     keys = [_identify_part(index) for index in indexes]
     if len(set(keys)) < len(keys):
         raise UsageError("a bundle is named twice")
@@ -225,7 +228,7 @@ class PublishedCatalog:
         Raises:
             PostgresError: There is none.
         """
-        found = database.run(lambda one: one.execute(_NEWEST).fetchone(), attempts=2)
+        found = database.run(lambda one: one.execute(_NEWEST).fetchone(), attempts=2, is_brief=True)
         if found is None:
             raise PostgresError(
                 "no catalog is published",
@@ -242,10 +245,7 @@ class PublishedCatalog:
     def read_vocabulary(self) -> bytes:
         """Return the file of the vocabulary."""
         query = "select vocabulary from catalogs where number = %s"
-        rows = self._ask(query, [self.number])
-        if not rows:
-            raise self.report_damage("another one took its place")
-        return bytes(rows[0][0])
+        return bytes(self._ask(query, [self.number], is_brief=False)[0][0])
 
     def list_disabled(self) -> frozenset[int]:
         """Return the tools that are not offered by default."""
@@ -305,6 +305,8 @@ class PublishedCatalog:
         if not numbers:
             return []
         starts = [*accumulate(self.sizes, initial=0)]
+        if not 0 <= min(numbers) <= max(numbers) < starts[-1]:
+            raise self.report_damage("a name or a link leads to no tool")
         places = np.searchsorted(starts, list(numbers), "right") - 1
         parts = [self.parts[place] for place in places]
         tools = [number - starts[place] for number, place in zip(numbers, places, strict=True)]
@@ -313,8 +315,8 @@ class PublishedCatalog:
         for part, tool, links, meaning, record in self._ask(_TOOLS, given):
             try:
                 document, _ = decode_record(_unpack_record(record))
-                if len(meaning) != DIMENSIONS:
-                    raise ValueError("its meaning has another length")
+                if len(meaning) != DIMENSIONS or len(links) != len(document.links):
+                    raise ValueError("its meaning or its links have another length")
             except _DAMAGE as fault:
                 raise self.report_damage(
                     f"tool {tool} of part {part} is damaged",
@@ -338,15 +340,22 @@ class PublishedCatalog:
         return [start + tool for tool in tools]
 
     def _ask(
-        self, query: LiteralString, given: Sequence[Any] | Mapping[str, Any]
+        self,
+        query: LiteralString,
+        given: Sequence[Any] | Mapping[str, Any],
+        *,
+        is_brief: bool = True,
     ) -> list[tuple[Any, ...]]:
         def ask(connection: Connection) -> list[tuple[Any, ...]]:
-            (count,) = connection.execute(_COMPLETE, [list(self.parts)]).fetchone() or (0,)
+            known = [self.number, list(self.parts)]
+            is_kept, count = connection.execute(_COMPLETE, known).fetchone() or (False, 0)
+            if not is_kept:  # even if the newest has all its parts
+                raise self.report_damage("another one took its place")
             if count < len(self.parts):
                 raise self.report_damage(f"{len(self.parts) - count} parts are missing")
             return connection.execute(query, given, binary=True).fetchall()
 
-        return self.database.run(ask, attempts=2)
+        return self.database.run(ask, attempts=2, is_brief=is_brief)
 
 
 _NEWEST_PARTS: LiteralString = "select parts, digest from catalogs order by number desc limit 1"
@@ -387,7 +396,10 @@ INDEXES: Mapping[str, tuple[LiteralString, ...]] = {
 }
 
 _KNOWN: LiteralString = "select key, number from whole_parts where key = any(%s)"
-_COMPLETE: LiteralString = "select count(*) from whole_parts where number = any(%s)"
+_COMPLETE: LiteralString = """
+select exists (select from catalogs where number = %s), count(*)
+from whole_parts where number = any(%s)
+"""
 _DISABLED: LiteralString = """
 select part, array_agg(tool) from part_tools
 where part = any(%(parts)s::int[]) and not enabled group by part

@@ -121,9 +121,18 @@ def _merge_sections(parts: Sequence[PartStatistics]) -> Iterator[Section]:
 
 
 def _find_doubled(indexes: Sequence[Index]) -> list[str]:
-    """Return the ids of tools that several *indexes* have."""
-    ids = groupby(merge(*(iter(index.texts("ids")) for index in indexes)))
-    return [one for one, group in ids if len(list(group)) > 1]
+    """Return the ids of tools that several *indexes* have.
+
+    `source::id` is among them if several have that id of that source.
+    """
+    found = []
+    rows = merge(*(_number_texts(index, "ids", place) for place, index in enumerate(indexes)))
+    for one, group in groupby(rows, itemgetter(0)):
+        holders = [(place, tool) for _, place, tool in group]
+        if len(holders) > 1:
+            sources = Counter(indexes[place].source_id(tool) for place, tool in holders)
+            found += [one, *(f"{name}::{one}" for name, times in sources.items() if times > 1)]
+    return found
 
 
 def _merge_means(parts: Sequence[PartStatistics]) -> list[float]:

@@ -130,6 +130,9 @@ def test_a_whole_catalog_is_searched_without_a_bundle(
     found = run("search", "shipmnt status", "-b", "postgres:", "--format", "json")
     assert found.code == 0
     assert found.json == own.json
+    nothing = run("search", "kwyjibo", "-b", "postgres:")
+    assert nothing.code == 1
+    assert "no tool to search" not in nothing.err
     listed = run("list", "-b", "postgres:")
     assert listed.code == 2
     assert "only searched and explained" in listed.err

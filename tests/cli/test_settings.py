@@ -60,6 +60,13 @@ class TestConfigurationFiles:
         target = write(deep.parent.parent / "out" / "tools.mdld")
         assert Path(Settings(deep).bundles()[0].value) == target
 
+    def test_a_published_catalog_is_no_path(self, deep: Path) -> None:
+        """A file names the catalog in the database as the option does."""
+        write(deep / "mcpg.toml", 'bundle = "postgres:"')
+        found = Settings(deep).find("bundle")
+        assert found is not None
+        assert found.value == "postgres:"
+
     def test_the_nearest_file_counts(self, deep: Path) -> None:
         """A file nearer to the working folder hides one further up."""
         write(deep.parent.parent / "mcpg.toml", "limit = 3")

@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import sys
+from contextlib import contextmanager
+from dataclasses import replace
+from threading import Timer
+from time import monotonic
 from typing import TYPE_CHECKING, Any
+from unittest.mock import Mock
 
 import pgserver
 import pytest
@@ -12,10 +20,11 @@ import mcpg
 from mcpg.bundle import assemble, build_bundle, write_bundle
 from mcpg.errors import UsageError
 from mcpg.postgres import Database, PostgresError, PublishedEngine, publish_catalog
+from mcpg.search.caches import MemoryCache
 from mcpg.sources import read_sources
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from mcpg.engine import Engine, SearchResult
@@ -52,6 +61,7 @@ SHOP = [
 NETWORK = [
     tool("get_zone_7f3a", "Get one DNS zone and its records.", takes=("zone",)),
     tool("records_list", "List DNS records of a zone, by host name, such as host42."),
+    tool("host_show", "Show a host.", annotations={"readOnlyHint": True}),
     tool("token_create", "Create an OAuth2 token for a client.", takes=("client",)),
     tool("zone_delete", "Delete a zone with all its records, and cancel its certificates."),
     tool("search", "Search zones, hosts and certificates."),
@@ -123,8 +133,10 @@ def test_options_are_as_in_one_index(database: Database, parts: tuple[Path, Path
         {"context_tools": ["records_list", "network::zone_delete"]},
         {"read_only": True},
     ):
-        own = whole.search("cancel an order", **{"limit": 3, **options})
-        published = engine.search("cancel an order", **options)
+        # A name finds a tool that no filter passes.
+        query = "order_list" if "read_only" in options else "cancel an order"
+        own = whole.search(query, **{"limit": 3, **options})
+        published = engine.search(query, **options)
         assert describe(published) == describe(own), options
         assert published.diagnostics == own.diagnostics, options
 
@@ -151,6 +163,115 @@ def test_a_tool_has_a_distinct_id(database: Database, parts: tuple[Path, Path]) 
     assert told["network::search"] == "Search zones, hosts and certificates."
     assert told["shop::search"] == "Search products and orders."
     assert "search" not in told
+
+
+def test_tools_of_one_source_in_several_parts_are_told_apart(
+    database: Database, parts: tuple[Path, Path], tmp_path: Path
+) -> None:
+    """Two parts may have a tool of the same id and source: each match has its own description."""
+    other = tmp_path / "other"
+    other.mkdir()
+    publish(database, parts[0], make_bundle(other, "shop", [tool("search", "Search old orders.")]))
+    found = PublishedEngine(database).search("search", limit=10).matches
+    told = {one.tool_id: one.descriptor.description for one in found}
+    assert told == {
+        "shop.1::search": "Search products and orders.",
+        "shop.2::search": "Search old orders.",
+    }
+
+
+def test_links_lead_to_tools_with_a_shared_id(
+    database: Database, parts: tuple[Path, Path], tmp_path: Path
+) -> None:
+    """A related tool is that of the same part, if another part has its id as well."""
+    jobs = make_bundle(tmp_path, "jobs", [tool("order_list", "List the standing orders of jobs.")])
+    publish(database, parts[0], jobs)
+    found = PublishedEngine(database).search("refund a payment", limit=1)
+    assert [(one.tool_id, one.source_id) for one in found.related_matches] == [
+        ("shop::order_list", "shop")
+    ]
+
+
+def test_an_empty_catalog_is_searched(database: Database, tmp_path: Path) -> None:
+    """A bundle without tools can be published, alone or among others."""
+    empty = make_bundle(tmp_path, "empty", [])
+    publish(database, empty)
+    engine = PublishedEngine(database)
+    assert engine.search("refund").matches == ()
+    assert repr(engine) == "<Engine: 0 tools>"
+    publish(database, empty, make_bundle(tmp_path, "shop", SHOP), keep=0)
+    assert engine.search("refund a payment").matches[0].tool_id == "refund_issue"
+    assert repr(PublishedEngine(database)) == "<Engine: 5 tools>"
+
+
+def test_lists_of_options_are_read_once(database: Database, parts: tuple[Path, Path]) -> None:
+    """An iterator serves as a list does, for all that a search does with it."""
+    publish(database, *parts)
+    engine = PublishedEngine(database)
+    for name, texts in (("sources", ["network", "nowhere"]), ("context_tools", ["zone_delete"])):
+        by_list = engine.search("cancel an order", **{name: texts})
+        by_iterator = engine.search("cancel an order", **{name: iter(texts)})
+        assert describe(by_iterator) == describe(by_list), name
+        assert by_iterator.diagnostics == by_list.diagnostics, name
+
+
+def test_services_are_asked_once(database: Database, parts: tuple[Path, Path]) -> None:
+    """A search that reads linked tools tells an observer, and asks a reranker, one time."""
+    publish(database, *parts)
+    told: list[str] = []
+
+    class Service:
+        """Turns the order of matches around, and counts searches."""
+
+        def rerank(self, _: str, matches: Sequence[mcpg.Match]) -> list[str]:
+            told.append("rerank")
+            return [match.tool_id for match in reversed(matches)]
+
+        @contextmanager
+        def search(self, *_: object) -> Iterator[Callable[..., None]]:
+            told.append("search")
+            yield lambda *_: None
+
+    service: Any = Service()
+    services = mcpg.EngineServices(reranker=service, observer=service)
+    sources = [path.with_suffix(".json") for path in parts]
+    whole = mcpg.load(sources, reranker=service, observer=service)
+    published = PublishedEngine(database, services=services)
+    for options in ({}, {"rerank": True}):
+        counts = []
+        for engine in (whole, published):
+            for ask in (engine.search, engine.explain):
+                told.clear()
+                ask("cancel an order", limit=1, **options)
+                counts.append(sorted(told))
+        assert counts[:2] == counts[2:] != [[], []]
+
+
+def test_results_are_not_cached(database: Database, parts: tuple[Path, Path]) -> None:
+    """The key of a cache is of an index of all tools, and the vocabulary is none."""
+    publish(database, *parts)
+    cache = Mock(spec=MemoryCache)
+    services = mcpg.EngineServices(cache=cache)
+    assert PublishedEngine(database, services=services).search("refund a payment").matches
+    assert not cache.method_calls
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows freezes no process")
+def test_a_frozen_connection_is_cut(database: Database, parts: tuple[Path, Path]) -> None:
+    """A server process that answers nothing is given up after the time of one statement."""
+    publish(database, *parts)
+    with Database(replace(database.settings, statement_timeout=0.2)) as impatient:
+        engine = PublishedEngine(impatient)
+        (frozen,) = impatient.run(lambda one: one.execute("select pg_backend_pid()").fetchone())
+        os.kill(frozen, signal.SIGSTOP)
+        wake = Timer(20, os.kill, (frozen, signal.SIGCONT))
+        wake.start()
+        begun = monotonic()
+        found = engine.search("refund a payment")
+        assert monotonic() - begun < 15
+        wake.cancel()
+        os.kill(frozen, signal.SIGCONT)
+    assert found.matches[0].tool_id == "refund_issue"
 
 
 def test_only_changed_parts_are_written(
@@ -194,6 +315,19 @@ def test_a_replica_goes_on_with_its_catalog(
     assert not found.diagnostics
 
 
+def test_a_replica_opens_a_catalog_that_only_has_more(
+    database: Database, parts: tuple[Path, Path]
+) -> None:
+    """A catalog that is no longer kept is left, though the newest has all its parts."""
+    publish(database, parts[0])
+    engine = PublishedEngine(database)
+    engine.search("refund a payment")
+    publish(database, *parts, keep=0)
+    for query in ("get the records of a zone", "kwyjibo"):
+        assert describe(engine.search(query)) == describe(PublishedEngine(database).search(query))
+    assert engine.search("get the records of a zone").matches[0].source_id == "network"
+
+
 def test_a_missing_part_is_reported_and_published_again(
     database: Database, parts: tuple[Path, Path]
 ) -> None:
@@ -222,6 +356,9 @@ def test_a_missing_part_is_reported_and_published_again(
         "update part_terms set tools = 'xyz'",
         "update part_terms set impacts = ''",
         "delete from part_tools",
+        "update part_tools set links = '{}'",
+        "update part_names set tools = '{77}'",
+        "update catalogs set parts = '{}'",
     ],
 )
 def test_damage_is_reported(database: Database, parts: tuple[Path, Path], change: str) -> None:
@@ -229,7 +366,7 @@ def test_damage_is_reported(database: Database, parts: tuple[Path, Path], change
     publish(database, *parts)
     database.run(lambda one: one.execute(change.encode()))
     with pytest.raises(PostgresError, match="is incomplete"):
-        PublishedEngine(database).search("refund a payment")
+        PublishedEngine(database).search("refund_issue a payment")
 
 
 def test_a_catalog_of_another_version_is_refused(
@@ -286,6 +423,20 @@ def test_the_vocabulary_is_cached(
         PublishedEngine(database, cache_dir=str(tmp_path))
 
 
+def test_old_vocabularies_leave_the_cache(
+    database: Database, parts: tuple[Path, Path], tmp_path: Path
+) -> None:
+    """Publications do not fill the cache folder."""
+    cache = tmp_path / "cache"
+    for number in range(6):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        network = make_bundle(folder, "network", NETWORK[: number + 1])
+        publish(database, parts[0], network, keep=0)
+        PublishedEngine(database, cache_dir=str(cache))
+    assert len([*cache.iterdir()]) == 4
+
+
 def test_other_questions_need_a_bundle(database: Database, parts: tuple[Path, Path]) -> None:
     """What needs all tools says so."""
     publish(database, *parts)
@@ -310,5 +461,9 @@ def test_nothing_is_published_twice_or_without_a_bundle(
         PublishedEngine(database)
     with pytest.raises(UsageError, match="named twice"):
         publish(database, parts[0], parts[0])
+    with pytest.raises(UsageError, match="no bundle to publish"):
+        publish(database)
+    with pytest.raises(UsageError, match="keep is -1"):
+        publish(database, *parts, keep=-1)
     with pytest.raises(UsageError, match="only bundles"):
         publish_catalog(database, [mcpg.load(parts[0].with_suffix(".json")).index])

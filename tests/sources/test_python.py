@@ -88,10 +88,13 @@ from mcpg.sources.authoring import tool
     colour="red", category={},
 )
 def shipment_status(number: str) -> None:
-    """Tell where a shipment is \\ud800.
+    """Tell where a shipment is ?.
 
     :param number: as on the label
     """
+
+# From Python 3.13 on, no docstring of a source may have half a character.
+shipment_status.__doc__ = shipment_status.__doc__.replace("?", "\\ud800")
 
 @tool
 def other(): ...
