@@ -187,8 +187,11 @@ class GatewayServer:
                 await self._met.wait()  # the versions of the protocol that its client speaks
         with suppress(Exception):  # the next request reports it; the server goes on
             await self._gateway.warm_up()
-            self._announced = await self._gateway.primitives.list_directory(is_fresh=False)
-            self._offer_skills(self._announced)
+            listed = await self._gateway.primitives.list_directory(is_fresh=False)
+            # A server may have announced a change meanwhile, which clients do not know yet.
+            if self._announced is None:
+                self._announced = listed
+            self._offer_skills(listed)
             self._wake()
         self._read.set()
 
@@ -248,8 +251,8 @@ class GatewayServer:
                 with suppress(Exception):  # as above
                     await self._handlers.watch()
             with suppress(Exception):  # as above
-                before, known = self._announced, self._gateway.primitives
-                self._announced = listed = await known.list_directory(is_fresh=False)
+                listed = await self._gateway.primitives.list_directory(is_fresh=False)
+                before, self._announced = self._announced, listed
                 if before is not None and listed is not before:
                     for kind in listed.find_changes(before):
                         await self._clients.notify(kind)

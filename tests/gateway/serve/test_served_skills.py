@@ -48,12 +48,10 @@ class Result(RootModel[dict[str, Any]]):
     """A result as it is."""
 
 
-def shop(
-    name: str = "shop", paths: str = "refunds", words: tuple[str, ...] = (), **env: str
-) -> ServerSource:
-    """A server with the skills at *paths*, which *words* after `python` start."""
+def shop(name: str = "shop", paths: str = "refunds", **env: str) -> ServerSource:
+    """A server with the skills at *paths*."""
     env = {"NAME": name, "PATHS": paths, **env}
-    server = StdioServer(f"mcp.json: {name}", name, sys.executable, words or forked(PROGRAM), env)
+    server = StdioServer(f"mcp.json: {name}", name, sys.executable, forked(PROGRAM), env)
     return ServerSource(name, server)
 
 
@@ -333,12 +331,19 @@ async def test_a_description_that_the_skill_lacks_is_reported() -> None:
         assert not (await ask(client, "tools/call", **given)).get("isError")
 
 
-async def test_a_change_is_announced() -> None:
-    """A change of skills is one of resources, which the protocol has a notification for."""
-    async with served(shop(words=(str(PROGRAM),))) as (client, gateway):
+async def test_a_change_is_announced(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A change of skills is one of resources, also if it comes while the gateway warms up."""
+    is_published = anyio.Event()
+
+    async def warm_up(_: Gateway) -> None:
+        await is_published.wait()
+
+    monkeypatch.setattr(Gateway, "warm_up", warm_up)
+    async with served(shop()) as (client, gateway):
         assert len(await list_skills(client)) == 1
         async with client.listen(resources_list_changed=True) as changes:
             await gateway.invoke("publish_shop")
+            is_published.set()
             with anyio.fail_after(60):
                 await anext(aiter(changes))
         assert "skill://late/SKILL.md" in await list_skills(client)
