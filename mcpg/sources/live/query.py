@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import anyio
+from anyio.lowlevel import checkpoint
 
 from mcpg.sources.client_config import Server, ServerAccess
 from mcpg.sources.live.programs import MAX_OPENING, ProcessGroups
@@ -42,6 +43,8 @@ async def _query_side_by_side(
     await groups.start_early(servers[:MAX_OPENING], live.environ)
     # The programs start while this is imported, which takes most of a second.
     from mcpg.sources.live import client, transports  # noqa: PLC0415 - an extra
+
+    await checkpoint()  # an interrupt during the import ends the query here
 
     async def query(index: int, limiter: anyio.CapacityLimiter) -> None:
         async with limiter:

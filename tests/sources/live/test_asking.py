@@ -487,7 +487,7 @@ def test_an_interrupt_ends_everything(tmp_path: Path) -> None:
     while not (note.exists() and note.read_text("utf-8").strip()):
         time.sleep(0.05)
     program.send_signal(signal.SIGINT)
-    assert "interrupted" in program.communicate()[1]
+    assert "interrupted" in program.communicate(timeout=60)[1]
     assert program.returncode == 130
     assert not is_alive(int(note.read_text("utf-8")))
 
